@@ -48,6 +48,12 @@ bool trains_otherwise(const Record& record) {
 std::int64_t peak_bytes(const Measured& measured) { return highest(measured.ranks); }
 std::int64_t peak_bytes(const Predicted& predicted) { return highest(predicted.ranks); }
 
+Placement placement_of(const Measured& measured) {
+  std::vector<std::string> hosts;
+  for (const RankMeasured& rank : measured.ranks) hosts.push_back(rank.host);
+  return placement_by_names(hosts);
+}
+
 std::int64_t resident_bytes(const Measured& measured) {
   std::int64_t most = 0;
   for (const RankMeasured& rank : measured.ranks) most = std::max(most, rank.peak_memory.resident);

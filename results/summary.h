@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/placement.h"
 #include "results/record.h"
 
 namespace parabench::results {
@@ -33,6 +34,8 @@ bool trains_otherwise(const Record& record);
 std::int64_t peak_bytes(const Measured& measured);
 std::int64_t peak_bytes(const Predicted& predicted);
 
+/// On which hosts its ranks were.
+Placement placement_of(const Measured& measured);
 /// Largest resident set of a rank; 0 where it is not known.
 std::int64_t resident_bytes(const Measured& measured);
 

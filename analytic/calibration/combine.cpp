@@ -112,13 +112,16 @@ void combine_figure(Calibration& into, Value Calibration::*figure) {
 }
 
 /// What one value is of.
-using ValueKey = std::variant<std::pair<LayerKey, int>, std::tuple<std::string, RankCountKey, std::int64_t>,
+using ValueKey = std::variant<std::tuple<LayerKey, int, bool>, std::tuple<std::string, RankCountKey, std::int64_t>,
                               std::pair<UpdateKey, int>, std::pair<DeviceKind, int>, DeviceKind, std::string>;
 
 std::vector<ValueKey> values_of(const Calibration& launch) {
   std::vector<ValueKey> values;
   for (const auto& [key, timings] : launch.layers)
-    for (const LayerTiming& timing : timings) values.emplace_back(std::pair(key, timing.samples));
+    for (const LayerTiming& timing : timings) {
+      values.emplace_back(std::tuple(key, timing.samples, false));
+      if (timing.split) values.emplace_back(std::tuple(key, timing.samples, true));
+    }
   for (const auto& [key, curve] : launch.all_reduce)
     for (const CurvePoint& point : curve) values.emplace_back(std::tuple(std::string("all_reduce"), key, point.bytes));
   for (const auto& [key, curve] : launch.point_to_point)

@@ -45,12 +45,12 @@ std::optional<double> seconds_of(const Calibration& launch, const std::vector<La
   return sum;
 }
 
-/// Of the launches that measured a row; nullopt where one of them has none, or had other ranks.
+/// Of the launches of so many ranks that measured a row, and have a canary; nullopt without one.
 std::optional<double> matrix_product(const Calibration& calibration, const LayerRow& row, int ranks) {
   std::vector<double> canaries;
   for (const Calibration& launch : launches_in(calibration)) {
     if (!find_row(launch, row)) continue;
-    if (!launch.canary || launch.ranks != ranks) return std::nullopt;
+    if (!launch.canary || launch.ranks != ranks) continue;
     canaries.push_back(launch.canary->matrix_product_s);
   }
   return canaries.empty() ? std::nullopt : std::optional(median(canaries));

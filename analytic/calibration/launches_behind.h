@@ -21,9 +21,9 @@ std::vector<LayerRow> layer_rows(const Calibration& calibration, const Sizes& si
 /// nullopt where no launch measured one of the rows, or there is none.
 std::optional<LaunchesBehind> launches_behind(const Calibration& calibration, const std::vector<LayerRow>& rows);
 
-/// Seconds of the matrix product in the canaries behind the rows: of each the median over the launches that measured
-/// it, and of these the mean, weighted by the rows' seconds. nullopt where there is no row, or one was measured by a
-/// launch without a canary or of other than `ranks` ranks, which share cores otherwise.
+/// Seconds of the matrix product in the canaries behind the rows: of each the median over the launches of `ranks` ranks
+/// that measured it (others share cores otherwise), and of these the mean, weighted by the rows' seconds. nullopt where
+/// there is no row, or one that no such launch with a canary measured.
 std::optional<double> calibrated_matrix_product(const Calibration& calibration, const std::vector<LayerRow>& rows,
                                                 int ranks);
 

@@ -1,13 +1,13 @@
 #include "analytic/costs/curve_times.h"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 #include <vector>
 
 #include "analytic/closed_forms/closed_forms.h"
 #include "analytic/costs/interpolate.h"
 #include "analytic/costs/time_model.h"
+#include "base/automatic_reduce.h"
 
 namespace parabench::analytic {
 namespace {
@@ -23,9 +23,8 @@ Curve derived_curve(const Calibration& calibration, const Case& spec, const Grou
   const std::optional<GroupShape> similar = similar_shape(calibration, spec, shape);
   if (!similar) return reduction_curve(calibration, spec, shape);  // which throws
   const auto seconds = [&](int hosts, double bytes, const Link& link) {
-    const bool halves =
-        spec.reduce == ReduceKind::automatic && shape.most == 1 && std::has_single_bit(static_cast<unsigned>(hosts));
-    return all_reduce_by(halves ? ReduceKind::halving_doubling : spec.reduce, hosts, bytes, link);
+    const bool is_automatic = spec.reduce == ReduceKind::automatic && shape.most == 1;
+    return all_reduce_by(is_automatic ? automatic_reduce(hosts) : spec.reduce, hosts, bytes, link);
   };
   const auto ratio = [&](double bytes, const Link& link) {
     return seconds(shape.hosts, bytes, link) / seconds(similar->hosts, bytes, link);
@@ -78,12 +77,12 @@ double exchange_seconds(const Calibration& calibration, const ExchangeSetting& s
   return 0;
 }
 
-const Curve& exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
-                            const Placement& placement) {
+Curve exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
+                     const Placement& placement) {
   const Case spec = case_of(setting);
   const GroupShape shape = exchange_shape(setting, exchange, placement);
-  return is_message(exchange.kind) ? message_curve(calibration, spec, shape.hosts > 1)
-                                   : reduction_curve(calibration, spec, shape);
+  if (is_message(exchange.kind)) return message_curve(calibration, spec, shape.hosts > 1);
+  return read_reduction_curve(calibration, spec, shape, [](const Curve& curve) { return curve; });
 }
 
 }  // namespace parabench::analytic

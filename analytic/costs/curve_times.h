@@ -14,8 +14,9 @@ namespace parabench::analytic {
 
 /// What the curve of groups on other numbers of hosts (similar_shape) says of groups of this shape: its time for no
 /// bytes by the ratio of rounds, what bytes add by the ratio of the bytes that the busiest rank sends, both of one rank
-/// for each host by the case's algorithm (all_reduce_by; auto: halving and doubling on a power of two of hosts with one
-/// rank each, else a ring). Throws environment_error naming the curve that was never measured, where there is none.
+/// for each host by the case's algorithm (all_reduce_by, of the library's as of a ring; auto: as automatic_reduce() has
+/// it for large buffers where hosts have one rank each, else a ring). Throws environment_error naming the curve that
+/// was never measured, where there is none.
 Curve derived_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape);
 
 /// Of all-reduces in a group of this shape, as ranks of the case do them, with `read` told of their curve: the measured
@@ -38,8 +39,8 @@ TimeParts message_times(const Calibration& calibration, const Case& spec, bool b
 double exchange_seconds(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
                         const Placement& placement = {});
 /// The curve that it comes from, of messages or of all-reduces. Throws likewise.
-const Curve& exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
-                            const Placement& placement = {});
+Curve exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
+                     const Placement& placement = {});
 /// The group of an exchange that is on most hosts; of messages those that send to each other.
 GroupShape exchange_shape(const ExchangeSetting& setting, const Exchange& exchange, const Placement& placement);
 

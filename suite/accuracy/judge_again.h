@@ -33,7 +33,7 @@ struct Ablation {
 
 /// Predicts every case of every pass again (repredict.h), sets JudgedCase::held_out and stale to the median errors over
 /// passes, and returns the ablations where `ablate` says so, else nothing. Milliseconds for each prediction of a small
-/// case: two or three for a record, eight more to ablate.
+/// case: one to three for a record, seven more to ablate.
 std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::span<const Pass> passes, bool ablate);
 
 /// A table; "" without any.

@@ -9,6 +9,7 @@
 #include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
+#include "results/summary.h"
 #include "suite/protocol/command.h"
 #include "suite/run/forecast.h"
 
@@ -17,6 +18,13 @@ namespace {
 
 bool can_be_predicted(const Case& spec) {
   return !plan::is_peer(spec) && !is_emulated(spec) && !plan::find_strategy(spec.strategy.name).from_file;
+}
+
+/// On the hosts that it ran on.
+Knowledge knowledge_of(const results::Record& record, const analytic::Calibration& calibration) {
+  Knowledge knowledge{.machine = calibration.machine, .calibration = &calibration};
+  knowledge.placements[record.parameters.np] = results::placement_of(*record.measured);
+  return knowledge;
 }
 
 bool is_plan_of(const results::Record& record, const plan::Plan& plan) {
@@ -72,7 +80,7 @@ std::optional<Repredicted> repredict(const results::Record& record, const analyt
   if (!can_be_predicted(record.parameters)) return std::nullopt;
   const Subject subject = look_up(record.parameters);
   const Forecast forecast =
-      make_forecast(subject, {calibration.machine, &calibration}, protocol::default_warmup, protocol::default_steps);
+      make_forecast(subject, knowledge_of(record, calibration), protocol::default_warmup, protocol::default_steps);
   if (forecast.cost_source != "calibrated" || !is_plan_of(record, forecast.plan)) return std::nullopt;
   const Again again(forecast.plan, subject.model);
   Repredicted all{.whole_s = forecast.predicted.step_time_s};

@@ -45,7 +45,7 @@ ExitCode run_pass(const AccuracyOptions& options, const std::vector<SelectedCase
   start.progress.note(fmt::format("pass {} of {}: {}", pass, options.passes, run.json));
   std::ostringstream table;  // of one pass, which the judgement over all of them replaces
   const ExitCode code = run_cases(chosen, run, start.argv, start.progress, table);
-  if (run.calibration != own && fs::exists(run.calibration))
+  if (fs::exists(run.calibration) && !(fs::exists(own) && fs::equivalent(run.calibration, own)))
     fs::copy_file(run.calibration, own, fs::copy_options::overwrite_existing);
   return code;
 }
@@ -94,6 +94,8 @@ void add_options(CLI::App& app, AccuracyOptions& options) {
                "Predict all cases again without each term of the model in turn: what each of them is good for");
   add_choice(app, "--format", options.format, "Text, or all cases as a table in CSV, or JSON");
   add_run_options(app, options.run, &RunOption::of_accuracy);
+  app.get_option("--calibration")
+      ->description("One calibration file for all passes; else each measures its own, DIR/pass-1.calibration.json ...");
 }
 
 void check(const AccuracyOptions& options) {

@@ -22,7 +22,7 @@
 namespace parabench::suite {
 namespace {
 
-/// "launch 3 of these layers (84 times), 1.3 % longer than their medians before; spread between launches 2.1 %".
+/// "launch 3 of these layers (84 layer times), 1.3 % longer than their medians before; spread between launches 2.1 %".
 std::string text_of(const AddedLaunch& added) {
   const auto& [known, unknown, relative] = added.layers;
   std::string text;
@@ -30,12 +30,12 @@ std::string text_of(const AddedLaunch& added) {
     const auto& spread = added.behind->spread;
     text =
         fmt::format("launch {} of these layers ({}), {:.1f} % {} than their medians before; spread between launches {}",
-                    added.behind->launches, counted(known.size(), "time"), std::abs(100 * relative),
+                    added.behind->launches, counted(known.size(), "layer time"), std::abs(100 * relative),
                     relative < 0 ? "shorter" : "longer", spread ? fmt::format("{:.1f} %", 100 * *spread) : "unknown");
   }
   if (!unknown.empty())
     text += fmt::format("{}first launch of {} ({}): the spread is unknown", text.empty() ? "" : "; ",
-                        known.empty() ? "these layers" : "others", counted(unknown.size(), "time"));
+                        known.empty() ? "these layers" : "others", counted(unknown.size(), "layer time"));
   for (const std::string& date : added.left_out)
     text += fmt::format("; the launch of {} is left out, newer ones have measured all that it did {} times", date,
                         analytic::most_launches);
@@ -55,10 +55,11 @@ void add_options(CLI::App& app, CalibrateOptions& options) {
   add_selection(app, options.selection, false);
   app.add_option("--device", options.device, "Only cases on this device: cpu, cuda")->type_name("D");
   app.add_option("--out", options.out, "File to add to instead of this machine's own")->type_name("FILE");
-  add_integer(app, "--launches", options.rounds, 1, "Times to measure all of it, each in launches of its own");
+  add_integer(app, "--launches", options.rounds, 1,
+              "Rounds: all of it is measured so many times, in launches of its own");
   app.add_option_function<std::string>(
          "--pause", [&options](const std::string& text) { options.pause_s = parse_seconds("--pause", text).value; },
-         "Time between these times (90, 5min); the spread of launches that lie apart is the machine's")
+         "Pause between two rounds (90, 5min): only launches that lie apart show how the machine drifts")
       ->type_name("S")
       ->default_str("0");
   app.add_flag("--fresh", options.fresh, "Start the file over: what it holds goes with the first new launch");

@@ -104,7 +104,7 @@ void add_options(CLI::App& app, PredictOptions& options) {
   add_emulation(app, options.emulated);
   add_integer(
       app, "--hosts", options.hosts, 1,
-      "Hosts like this one that consecutive ranks fill, as many on each, from a calibration of ranks that lay so");
+      "Hosts like this one among which consecutive ranks are divided evenly, from a calibration of ranks that lay so");
 }
 
 void check(const PredictOptions& options) {

@@ -107,7 +107,7 @@ void predict(std::span<results::ExchangeRecord> rows, const analytic::Calibratio
     try {
       row.predicted_time_s = analytic::exchange_seconds(*calibration, row.setting, row.exchange, placement);
       const bool whole = row.exchange.kind == ExchangeKind::all_reduce || is_message(row.exchange.kind);
-      const analytic::Curve& curve = analytic::exchange_curve(*calibration, row.setting, row.exchange, placement);
+      const analytic::Curve curve = analytic::exchange_curve(*calibration, row.setting, row.exchange, placement);
       row.prediction = fmt::format("{}from {}, calibrated up to {}, beyond by their last rate",
                                    whole ? "" : "half of the time, ", of, print_bytes(Bytes(curve.back().bytes)));
     } catch (const Error&) {

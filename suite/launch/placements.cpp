@@ -5,10 +5,23 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "suite/protocol/exchange_work.h"
 
 namespace parabench::suite {
+namespace {
+
+/// "a (2 ranks), b (1 rank)".
+std::string hosts_text(const std::vector<std::string>& host_of_rank) {
+  std::map<std::string, int> ranks;
+  for (const std::string& host : host_of_rank) ++ranks[host];
+  std::vector<std::string> texts;
+  for (const auto& [host, count] : ranks) texts.push_back(fmt::format("{} ({})", host, counted(count, "rank")));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace
 
 std::set<int> unknown_placements(const std::vector<SelectedCase>& chosen, const Launcher& launcher) {
   std::set<int> ranks;
@@ -43,7 +56,7 @@ Placements find_placements(const std::set<int>& ranks, Workplace& workplace) {
     if (host_count(placements[np]) > 1)
       workplace.progress.note(
           fmt::format("{} ranks are on {}: predictions tell messages and sums between hosts from those within one", np,
-                      fmt::join(result.host_of_rank, ", ")));
+                      hosts_text(result.host_of_rank)));
   }
   return placements;
 }

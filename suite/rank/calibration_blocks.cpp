@@ -145,7 +145,7 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
     const auto together = [&] { comm.wait(comm.barrier()); };
     LayerChain chain = time_layers(launch, device, count, steps, together);
     const double slowest_s = slowest_step_s(comm, chain.steps_s);
-    if (busy > 1) stretch(chain, slowest_s / median(chain.steps_s));
+    if (busy > 1 && !launch.plan.spec.graph) stretch(chain, slowest_s / median(chain.steps_s));
     take(chain, busy);
     comm.wait(comm.barrier());
   }

@@ -23,11 +23,11 @@ struct ChainEffort {
 /// many steps on each.
 double slowest_step_s(comm::Communicator& comm, std::span<const double> steps_s);
 
-/// Times layers and updates in chains of so many samples, on one rank alone and then on all ranks at once: the first
-/// of the fullest host, as the plan is placed. Where each host has one rank, a rank is alone on its host anyway, and
-/// all at once count. Ranks that meet in every step go by the slowest of them: of several on a host layers have their
-/// share of what the slowest rank took for each step. Collective; on rank 0 `calibration` gets all of it, on the others
-/// what is of no use.
+/// Times layers and updates in chains of so many samples, on one rank alone and then on all ranks at once: the first of
+/// the fullest host, as the plan is placed. Where each host has one rank, a rank is alone on its host anyway, and all
+/// at once count. Ranks that meet in every step go by the slowest of them: of several on a host layers have their share
+/// of what the slowest rank took for each step (but for replayed ones, in which nobody saw). Collective; on rank 0
+/// `calibration` gets all of it, on the others what is of no use.
 void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, const std::vector<int>& samples,
                  const ChainEffort& effort, analytic::Calibration& calibration);
 

@@ -231,6 +231,12 @@ void Attempt::go_on_with(std::span<const results::Record> launches) {
         fmt::format("{}: {} of another plan, which a newer calibration has changed, are measured anew",
                     result_.record.id, counted(launches.size(), "launch", "launches")));
   }
+  if (std::ranges::any_of(launches, [&](const results::Record& one) {
+        return results::placement_of(*one.measured) != prepared_.forecast->plan.placement;
+      })) {
+    return workplace_.progress.note(fmt::format("{}: {} on other hosts than now are measured anew", result_.record.id,
+                                                counted(launches.size(), "launch", "launches")));
+  }
   for (const results::Record& one : launches) launches_.push_back(*one.measured);
   // What was forecast before they ran stays their prediction.
   result_.record.predicted = launches.front().predicted;

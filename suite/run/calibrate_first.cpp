@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "suite/machine/knowledge.h"
 #include "suite/run/run_plan.h"
 
 namespace parabench::suite {
@@ -21,7 +22,8 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
   }
   if (!file.unkept.empty())
     workplace.progress.note(fmt::format("the calibration serves this run alone: {}", file.unkept));
-  if (known) forecast_again(cases, prepare_options, {workplace.machine, &*known, options.emulated, placements});
+  if (file.content)
+    forecast_again(cases, prepare_options, knowledge_of(workplace.machine, file, options.emulated, placements));
   for (const auto& one : cases)
     if (one.forecast && !one.forecast->gap.empty())
       workplace.progress.note(fmt::format("{}: {}", one.chosen.id, one.forecast->gap));

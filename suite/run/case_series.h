@@ -26,8 +26,8 @@ class CaseSeries {
   /// Takes over records that an earlier run finished, and says how many, and launches that it measured of others.
   /// Throws usage_error for those of other cases or other options.
   int take_over(const Unfinished& before);
-  /// Runs those without a record, up to an interruption, which ends the case that runs, or with --interleave those
-  /// that have begun.
+  /// Runs those without a record, up to an interruption: the case that runs is finished first, unless a second one
+  /// ends it; with --interleave those that have begun are cut short after the launch.
   void run();
   /// Cases that were ended before all their launches were measured, by an interruption or by another's failure.
   std::size_t cut_short() const { return cut_short_; }

@@ -71,11 +71,19 @@ void note_missing(std::size_t missing, std::size_t cut_short, std::size_t all, b
                             kept ? "; the same command with --resume goes on" : ""));
 }
 
+bool has_finished(const Unfinished& before, const SelectedCase& chosen) {
+  return std::ranges::any_of(before.run.records,
+                             [&](const auto& record) { return record.id == chosen.id && is_finished(record); });
+}
+
 void mark_finished(const Unfinished& before, std::vector<Prepared>& cases) {
-  for (Prepared& one : cases) {
-    one.finished = std::ranges::any_of(
-        before.run.records, [&](const auto& record) { return record.id == one.chosen.id && is_finished(record); });
-  }
+  for (Prepared& one : cases) one.finished = has_finished(before, one.chosen);
+}
+
+/// Those that an earlier run has not finished.
+std::vector<SelectedCase> open_cases(std::vector<SelectedCase> chosen, const std::optional<Unfinished>& before) {
+  if (before) std::erase_if(chosen, [&](const SelectedCase& one) { return has_finished(*before, one); });
+  return chosen;
 }
 
 /// Leaves the cases that --benchmark_filter selects.
@@ -166,7 +174,7 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
   // What is only verified is predicted as if on one host.
   Placements placements;
   if (options.verify != VerifyMode::only)
-    placements = find_placements(unknown_placements(chosen, workplace.options.launcher), workplace);
+    placements = find_placements(unknown_placements(open_cases(chosen, before), workplace.options.launcher), workplace);
   const auto cases = prepare_calibrated(chosen, options, capabilities, file, before, placements, workplace);
 
   results::ResultsFile results = describe_run(workplace, capabilities, file, argv);

@@ -148,6 +148,21 @@ TEST(Combine, ALaunchStaysForTheOneValueThatNobodyMeasuredSinceSoOften) {
   EXPECT_EQ(all.step_overhead_s.at(DeviceKind::cpu), 0.5);
 }
 
+TEST(Combine, ALaunchStaysForHalvesOfBackwardsThatNobodyMeasuredSince) {
+  Calibration halves = launch(1, 1);
+  const LayerKey key = halves.layers.begin()->first;
+  halves.layers.at(key).front().split = SplitTiming{.input_s = 1, .weight_s = 2};
+  Calibration all = halves;
+  for (int day = 2; day <= most_launches + 5; ++day) {
+    Calibration whole = launch(day, day);
+    for (auto& [ignored, timings] : whole.layers)
+      for (LayerTiming& timing : timings) timing.split.reset();
+    merge(all, whole);
+  }
+  ASSERT_TRUE(all.layers.at(key).front().split);
+  EXPECT_EQ(all.layers.at(key).front().split->weight_s, 2);
+}
+
 TEST(Combine, TheFileHasEveryLaunchAndIsCombinedAlikeWhenItIsRead) {
   Calibration all;
   for (int day = 1; day <= 3; ++day) merge(all, whole_launch(day, 1.0 / day));

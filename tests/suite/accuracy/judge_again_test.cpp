@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "analytic/calibration/combine.h"
 #include "analytic/calibration/scope.h"
 #include "base/case_id.h"
 #include "parallelism/plan/formats/print_json.h"
@@ -23,11 +25,12 @@ const std::string net = "mlp[layers=4]/cifar10-synthetic/";
 
 /// What launches for these cases bring, every layer's time being a line over samples, and twice as long with two ranks
 /// busy.
-analytic::Calibration measured_for(const std::vector<std::string>& ids, const std::string& date) {
+analytic::Calibration measured_for(const std::vector<std::string>& ids, const std::string& date,
+                                   const std::map<int, Placement>& placements = {}) {
   analytic::Calibration calibration;
   for (const std::string& id : ids) {
     const Subject subject = make_subject(parse_case(net + id));
-    const Forecast forecast = make_forecast(subject, {machine}, 5, 20);
+    const Forecast forecast = make_forecast(subject, {.machine = machine, .placements = placements}, 5, 20);
     const auto promised = analytic::promised_calibration(forecast.plan, subject.model, machine);
     analytic::merge(calibration, promised);
   }
@@ -52,18 +55,22 @@ analytic::Calibration slower(analytic::Calibration calibration, int samples, dou
 }
 
 /// A record that took as long as it was predicted.
-results::Record record_of(const std::string& id, const analytic::Calibration& calibration) {
+results::Record record_of(const std::string& id, const analytic::Calibration& calibration,
+                          const std::map<int, Placement>& placements = {}) {
   results::Record record;
   record.id = net + id;
   record.parameters = parse_case(net + id);
-  const Forecast forecast = make_forecast(make_subject(record.parameters), {machine, &calibration}, 5, 20);
+  const Knowledge knowledge{.machine = machine, .calibration = &calibration, .placements = placements};
+  const Forecast forecast = make_forecast(make_subject(record.parameters), knowledge, 5, 20);
   EXPECT_EQ(forecast.cost_source, "calibrated") << forecast.gap;
   record.plan = results::PlanSummary{plan::hash(forecast.plan), plan::partition(forecast.plan)};
   record.predicted = forecast.predicted;
   record.measured.emplace().step_time_s.samples = {{forecast.predicted.step_time_s}};
   results::summarise(record.measured->step_time_s);
   for (const RankPredicted& rank : forecast.predicted.ranks)
-    record.measured->ranks.push_back({.rank = rank.rank, .peak_memory = rank.peak_memory});
+    record.measured->ranks.push_back({.rank = rank.rank,
+                                      .host = std::to_string(host_of(forecast.plan.placement, rank.rank)),
+                                      .peak_memory = rank.peak_memory});
   return record;
 }
 
@@ -78,6 +85,18 @@ TEST(Repredict, FromTheSameCalibrationIsTheForecast) {
   EXPECT_DOUBLE_EQ(again->whole_s, record.predicted->step_time_s);
   EXPECT_FALSE(again->stale_s);
   EXPECT_FALSE(again->ablated_s.front());
+}
+
+TEST(Repredict, KnowsTheHostsThatTheRecordRanOn) {
+  const std::map<int, Placement> two_hosts = {{2, in_blocks(2, 2)}};
+  const auto calibration = measured_for({two, four}, date, two_hosts);
+  results::Record record = record_of(two, calibration, two_hosts);
+  const auto again = repredict(record, calibration, nullptr, false);
+  ASSERT_TRUE(again);
+  EXPECT_DOUBLE_EQ(again->whole_s, record.predicted->step_time_s);
+  EXPECT_TRUE(again->held_out_s);
+  for (results::RankMeasured& rank : record.measured->ranks) rank.host = "one";
+  EXPECT_FALSE(repredict(record, calibration, nullptr, false)) << "never measured on one host";
 }
 
 // Pieces of 16 are predicted from 8, 4 and 2.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/placement.h"
 #include "parallelism/plan/plan.h"
 
 namespace parabench::analytic {
@@ -18,6 +19,7 @@ std::optional<Calibration> without_own_samples(const Calibration& calibration, c
                                                const plan::Plan& plan) {
   std::set<int> own;
   for (const auto& replica : plan.pieces) own.insert(replica.begin(), replica.end());
+  const int all_busy = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), plan.spec.np);
   const bool split = plan::uses(plan, plan::OpKind::backward_input);
   Calibration left = calibration;
   for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
@@ -25,7 +27,7 @@ std::optional<Calibration> without_own_samples(const Calibration& calibration, c
     for (auto at = left.layers.lower_bound({.layer = layer, .busy_ranks = 0});
          at != left.layers.end() && at->first.layer == layer; ++at)
       std::erase_if(at->second, [&](const LayerTiming& one) { return own.contains(one.samples); });
-    for (const int busy : std::set<int>{1, plan.spec.np}) {
+    for (const int busy : std::set<int>{1, all_busy}) {
       const LayerKey key = layer_key(sizes.signature(l), l == 0, plan.spec, busy);
       const auto before = calibration.layers.find(key);
       if (before == calibration.layers.end()) continue;

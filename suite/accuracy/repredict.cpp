@@ -1,11 +1,14 @@
 #include "suite/accuracy/repredict.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "analytic/calibration/hold_out.h"
 #include "analytic/simulate/predict.h"
 #include "base/error.h"
+#include "base/placement.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -17,6 +20,13 @@ namespace {
 
 bool can_be_predicted(const Case& spec) {
   return !plan::is_peer(spec) && !is_emulated(spec) && !plan::find_strategy(spec.strategy.name).from_file;
+}
+
+/// Where the ranks of a run were.
+Placement placement_in(const results::Measured& measured) {
+  std::vector<std::string> hosts;
+  for (const results::RankMeasured& rank : measured.ranks) hosts.push_back(rank.host);
+  return placement_by_names(hosts);
 }
 
 bool is_plan_of(const results::Record& record, const plan::Plan& plan) {
@@ -71,8 +81,10 @@ std::optional<Repredicted> repredict(const results::Record& record, const analyt
                                      const analytic::Calibration* older, bool ablate) {
   if (!can_be_predicted(record.parameters)) return std::nullopt;
   const Subject subject = look_up(record.parameters);
-  const Forecast forecast =
-      make_forecast(subject, {calibration.machine, &calibration}, protocol::default_warmup, protocol::default_steps);
+  const Knowledge knowledge{.machine = calibration.machine,
+                            .calibration = &calibration,
+                            .placements = {{record.parameters.np, placement_in(*record.measured)}}};
+  const Forecast forecast = make_forecast(subject, knowledge, protocol::default_warmup, protocol::default_steps);
   if (forecast.cost_source != "calibrated" || !is_plan_of(record, forecast.plan)) return std::nullopt;
   const Again again(forecast.plan, subject.model);
   Repredicted all{.whole_s = forecast.predicted.step_time_s};

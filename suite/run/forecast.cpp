@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analytic/calibration/launches_behind.h"
+#include "analytic/calibration/measurements.h"
 #include "analytic/calibration/profile.h"
 #include "analytic/calibration/scope.h"
 #include "analytic/costs/layer_seconds.h"

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analytic/calibration/combine.h"
 #include "analytic/calibration/scope.h"
 #include "base/case_id.h"
 #include "parallelism/plan/formats/print_json.h"

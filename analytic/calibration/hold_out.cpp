@@ -19,6 +19,7 @@ std::optional<Calibration> without_own_samples(const Calibration& calibration, c
                                                const plan::Plan& plan) {
   std::set<int> own;
   for (const auto& replica : plan.pieces) own.insert(replica.begin(), replica.end());
+  const int all_busy = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), plan.spec.np);
   const bool split = plan::uses(plan, plan::OpKind::backward_input);
   const int all_busy = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), plan.spec.np);
   Calibration left = calibration;

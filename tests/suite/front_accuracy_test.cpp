@@ -47,7 +47,7 @@ TEST_F(AccuracyTest, EveryPassIsCalibratedByItselfAndJudgedFromLess) {
   EXPECT_EQ(count_launches("calibrate " + gpipe), 2);
   EXPECT_TRUE(std::filesystem::exists(path("acc/pass-2.calibration.json")));
   json calibration = read_json(path("acc/pass-1.calibration.json"));
-  calibration["date"] = "2025-12-31T20:00:00Z";
+  for (json& launch : calibration["launches"]) launch["date"] = "2025-12-31T20:00:00Z";
   write_atomically(path("acc/pass-1.calibration.json"), calibration.dump());
   const Outcome outcome = run({"accuracy", "--out", "acc", "--judge", "--format", "json", "--ablate"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;

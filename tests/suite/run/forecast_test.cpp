@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analytic/calibration/combine.h"
 #include "analytic/calibration/scope.h"
 #include "analytic/simulate/predict.h"
 #include "base/case_id.h"

@@ -21,7 +21,6 @@ std::optional<Calibration> without_own_samples(const Calibration& calibration, c
   for (const auto& replica : plan.pieces) own.insert(replica.begin(), replica.end());
   const int all_busy = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), plan.spec.np);
   const bool split = plan::uses(plan, plan::OpKind::backward_input);
-  const int all_busy = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), plan.spec.np);
   Calibration left = calibration;
   for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
     const std::string layer = layer_key(sizes.signature(l), l == 0, plan.spec, 1).layer;

@@ -83,11 +83,11 @@ TEST(Accuracy, TextTableAndJsonHoldEveryCase) {
                                    HasSubstr("furthest off"), HasSubstr(gpipe)));
   const std::string csv = accuracy_csv(judged);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 3);
-  EXPECT_THAT(csv, testing::StartsWith("id,passes,measured_s,predicted_s,forecast,paired,adjusted,noise,peak_memory,"
-                                       "time_over_ranks,ddlbench,largest_term\n"));
+  EXPECT_THAT(csv, testing::StartsWith("id,passes,measured_s,predicted_s,forecast,held_out,stale,paired,adjusted,noise,"
+                                       "peak_memory,time_over_ranks,ddlbench,choice,largest_term\n"));
   const nlohmann::json cases = accuracy_json(judged)["cases"];
   ASSERT_EQ(cases.size(), 2u);
-  EXPECT_EQ(cases[0].size(), 12u);
+  EXPECT_EQ(cases[0].size(), 15u);
   EXPECT_THAT(csv, HasSubstr("\n" + cases[1]["id"].get<std::string>() + ",1,"));
   EXPECT_EQ(cases[1]["measured_s"], judged[1].measured_s);
   EXPECT_EQ(cases[1]["time_over_ranks"], nullptr);

@@ -150,7 +150,6 @@ TEST(Combine, ALaunchStaysForTheOneValueThatNobodyMeasuredSinceSoOften) {
 
 TEST(Combine, ALaunchStaysForHalvesOfBackwardsThatNobodyMeasuredSince) {
   Calibration halves = launch(1, 1);
-  const LayerKey key = halves.layers.begin()->first;
   halves.layers.at(key).front().split = SplitTiming{.input_s = 1, .weight_s = 2};
   Calibration all = halves;
   for (int day = 2; day <= most_launches + 5; ++day) {

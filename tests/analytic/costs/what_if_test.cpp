@@ -64,7 +64,9 @@ TEST(WhatIf, ValuesStandForLinksAsEmulatedOnesAre) {
   const WhatIf what_if{.bandwidth = {.value = 1e5}, .latency = {.value = 1e-3}};
   const auto emulated = over_link(unit_costs(1).time, link, Sizes(model));
   const auto time = changed_times(unit_costs(1).time, what_if, Sizes(model));
-  const plan::Plan replicas = data_parallel(4, 4), pipe = gpipe(4, 4);
+  plan::Plan replicas = data_parallel(4, 4);
+  replicas.spec.reduce = ReduceKind::ring;
+  const plan::Plan pipe = gpipe(4, 4);
   for (const plan::Op& op : {sum, plan::reduce_scatter(SegmentId(0), 4, StepId(0), GroupId(0))})
     EXPECT_DOUBLE_EQ(time->seconds(replicas, Rank(0), op, 1), emulated->seconds(replicas, Rank(0), op, 1));
   const plan::Op message = plan::send_forward(SegmentId(0), m0, StepId(0), Rank(1));

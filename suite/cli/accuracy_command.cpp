@@ -95,7 +95,8 @@ void add_options(CLI::App& app, AccuracyOptions& options) {
   add_choice(app, "--format", options.format, "Text, or all cases as a table in CSV, or JSON");
   add_run_options(app, options.run, &RunOption::of_accuracy);
   app.get_option("--calibration")
-      ->description("One calibration file for all passes; else each measures its own, DIR/pass-1.calibration.json and so on");
+      ->description(
+          "One calibration file for all passes; else each measures its own, DIR/pass-1.calibration.json and so on");
 }
 
 void check(const AccuracyOptions& options) {

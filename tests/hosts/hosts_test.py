@@ -227,7 +227,7 @@ class HostsTest(unittest.TestCase):
 
         code, output = self.run_on_head([*run, "--launcher", self.AGENT_LAUNCHER], **self.agent())
         self.assertEqual(code, 0, output)
-        self.assertIn("2 ranks are on n1, n2: ", output)
+        self.assertIn("2 ranks are on n1 (1 rank), n2 (1 rank): ", output)
         self.assertIn("the calibration lacks something", output)
         self.assertEqual({(row["hosts"], row["most_on_a_host"]) for row in self.curves(file, "all_reduce")}, {(1, 2), (2, 1)})
         self.assertEqual({row["hosts"] for row in self.curves(file, "point_to_point")}, {1, 2})
@@ -242,7 +242,8 @@ class HostsTest(unittest.TestCase):
         self.expect_nothing_left()
 
     def curves(self, file, of):
-        return json.loads(pathlib.Path(file).read_text())[of]
+        launches = json.loads(pathlib.Path(file).read_text())["launches"]
+        return [row for launch in launches for row in launch.get(of, [])]
 
     def test_settings_of_mpi_that_the_user_made_survive_between_hosts_and_are_recorded(self):
         code, output = self.run_on_head(self.words(CASES[0], "--steps", "3", "--warmup", "1", "--launcher",

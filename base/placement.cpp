@@ -59,6 +59,10 @@ Rank first_on_fullest_host(const Placement& placement) {
   return Rank(static_cast<int>(std::ranges::find(placement.host_of_rank, fullest) - placement.host_of_rank.begin()));
 }
 
+int ranks_on_fullest_host(const Placement& placement, int ranks) {
+  return ranks_beside(placement, first_on_fullest_host(placement), ranks);
+}
+
 GroupShape group_shape(const Placement& placement, std::span<const Rank> members) {
   const int ranks = static_cast<int>(members.size());
   if (placement.host_of_rank.empty()) return {.ranks = ranks};

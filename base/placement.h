@@ -28,6 +28,8 @@ bool on_one_host(const Placement& placement, Rank a, Rank b);
 int ranks_beside(const Placement& placement, Rank rank, int ranks);
 /// The lowest rank of the host that has most of them.
 Rank first_on_fullest_host(const Placement& placement);
+/// Of `ranks` ranks those on that host: as many compute at once where most do.
+int ranks_on_fullest_host(const Placement& placement, int ranks);
 
 /// How the members of a group lie on hosts: what a collective's time depends on besides its bytes.
 struct GroupShape {

@@ -19,7 +19,7 @@ std::optional<Calibration> without_own_samples(const Calibration& calibration, c
                                                const plan::Plan& plan) {
   std::set<int> own;
   for (const auto& replica : plan.pieces) own.insert(replica.begin(), replica.end());
-  const int all_busy = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), plan.spec.np);
+  const int all_busy = ranks_on_fullest_host(plan.placement, plan.spec.np);
   const bool split = plan::uses(plan, plan::OpKind::backward_input);
   Calibration left = calibration;
   for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {

@@ -11,7 +11,7 @@ namespace {
 /// Ranks that can get into each other's way.
 int competing_ranks(const Case& spec, const Placement& placement) {
   if (spec.device == DeviceKind::emulated) return 1;
-  return ranks_beside(placement, first_on_fullest_host(placement), spec.np);
+  return ranks_on_fullest_host(placement, spec.np);
 }
 
 /// Whether the timings of every layer, with one rank busy and with all, are there and accepted.

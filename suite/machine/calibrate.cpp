@@ -20,7 +20,7 @@ bool covers(const analytic::Calibration& known, const Subject& subject, const pl
   const bool split = plan::uses(plan, plan::OpKind::backward_input);
   for (const GroupShape& shape : analytic::calibration_scope(plan).groups)
     if (!analytic::find_reduction_curve(known, subject.spec, shape)) return false;
-  const int busy = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), subject.spec.np);
+  const int busy = ranks_on_fullest_host(plan.placement, subject.spec.np);
   for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
     const auto found =
         known.layers.find(analytic::layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, busy));

@@ -225,18 +225,16 @@ void Attempt::judge(std::span<const double> losses) {
 }
 
 void Attempt::go_on_with(std::span<const results::Record> launches) {
+  const auto leave = [&](std::string_view which) {
+    workplace_.progress.note(fmt::format("{}: {} {} are measured anew", result_.record.id,
+                                         counted(launches.size(), "launch", "launches"), which));
+  };
   const std::string& plan = result_.record.plan->hash;
-  if (std::ranges::any_of(launches, [&](const auto& one) { return !one.plan || one.plan->hash != plan; })) {
-    return workplace_.progress.note(
-        fmt::format("{}: {} of another plan, which a newer calibration has changed, are measured anew",
-                    result_.record.id, counted(launches.size(), "launch", "launches")));
-  }
-  if (std::ranges::any_of(launches, [&](const results::Record& one) {
-        return results::placement_of(*one.measured) != prepared_.forecast->plan.placement;
-      })) {
-    return workplace_.progress.note(fmt::format("{}: {} on other hosts than now are measured anew", result_.record.id,
-                                                counted(launches.size(), "launch", "launches")));
-  }
+  if (std::ranges::any_of(launches, [&](const auto& one) { return !one.plan || one.plan->hash != plan; }))
+    return leave("of another plan, which a newer calibration has changed,");
+  const Placement& now = prepared_.forecast->plan.placement;
+  if (std::ranges::any_of(launches, [&](const auto& one) { return results::placement_of(*one.measured) != now; }))
+    return leave("on other hosts than now");
   for (const results::Record& one : launches) launches_.push_back(*one.measured);
   // What was forecast before they ran stays their prediction.
   result_.record.predicted = launches.front().predicted;

@@ -31,6 +31,8 @@ TEST(Placement, RanksBesideOneAreThoseOfItsHost) {
   EXPECT_EQ(first_on_fullest_host(uneven), Rank(1));
   EXPECT_EQ(first_on_fullest_host(in_blocks(4, 2)), Rank(0)) << "of hosts that are alike the first";
   EXPECT_EQ(first_on_fullest_host({}), Rank(0));
+  EXPECT_EQ(ranks_on_fullest_host(in_blocks(5, 2), 5), 3);
+  EXPECT_EQ(ranks_on_fullest_host({}, 4), 4) << "all are on one host";
   EXPECT_TRUE(on_one_host(uneven, Rank(1), Rank(4)));
   EXPECT_FALSE(on_one_host(uneven, Rank(0), Rank(1)));
 }

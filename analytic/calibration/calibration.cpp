@@ -8,8 +8,10 @@
 #include "base/case_text.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "parallelism/plan/strategies/c10d.h"
 
 namespace parabench::analytic {
+
 LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks) {
   return layer_key(models::signature(layer, in), first, spec, busy_ranks);
 }
@@ -28,6 +30,7 @@ LayerKey layer_key(const std::string& signature, bool first, const Case& spec, i
 RankCountKey reduction_key(const Case& spec, const GroupShape& shape) {
   std::string comm(to_text(spec.comm));
   if (spec.reduce != ReduceKind::automatic) (comm += " reduce:") += to_text(spec.reduce);
+  if (plan::sums_by_reducer(spec)) comm += " c10d";
   return {std::move(comm), shape.ranks, measured_device(spec), shape.hosts, shape.most};
 }
 

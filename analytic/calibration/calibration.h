@@ -98,7 +98,7 @@ struct Calibration {
 DeviceKind measured_device(const Case& spec);
 
 /// The key of reductions in a group under a case: by another algorithm than the usual one, `comm` is "mpi
-/// reduce:ring".
+/// reduce:ring"; of the reducer's buckets, which lie outside of the communicator's memory, "mpi c10d".
 RankCountKey reduction_key(const Case& spec, const GroupShape& shape);
 /// The key of messages between ranks of a case that share a host, or do not.
 RankCountKey message_key(const Case& spec, bool between_hosts);

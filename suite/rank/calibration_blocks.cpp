@@ -12,6 +12,7 @@
 
 #include "analytic/calibration/calibration_json.h"
 #include "analytic/calibration/scope.h"
+#include "analytic/memory/sizes.h"
 #include "base/statistics.h"
 #include "parallelism/comm/gather.h"
 #include "parallelism/plan/routes.h"
@@ -35,12 +36,15 @@ std::int64_t largest_bucket(const plan::Plan& plan, const plan::ParameterSizes& 
   return largest;
 }
 
-/// The largest buffer of norms, in bytes, which are summed where they lie: not in the communicator's memory.
-std::int64_t largest_norms(const plan::Plan& plan, const models::ModelSpec& model) {
-  const plan::ParameterSizes sizes(model);
+/// The largest buffer that ranks sum where it lies, in bytes: norms, and the buckets of a reducer.
+std::int64_t largest_sum(const plan::Plan& plan, const models::ModelSpec& model) {
+  const analytic::Sizes sizes(model);
   std::int64_t largest = 0;
   for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank)
-    largest = std::max(largest, plan::state_layout(plan, sizes, rank).bytes(plan::StateRole::norms));
+    for (const plan::Lane& lane : plan.ranks[rank.value].lanes) {
+      if (lane.key.kind != plan::LaneKind::collectives) continue;
+      for (const plan::Op& op : lane.ops) largest = std::max(largest, sizes.payload_bytes(plan, rank, op));
+    }
   return largest;
 }
 
@@ -174,11 +178,10 @@ ReductionBuffer reduction_buffer(const Launch& launch, comm::Communicator& comm,
   std::int64_t bytes = 0;
   for (const auto& [role, largest] : plan::exchanged_arenas(launch.plan, launch.model))
     bytes = std::max(bytes, largest);
-  // Servers that share what they update sum nothing else.
-  const std::int64_t norms_bytes = bytes > 0 ? 0 : largest_norms(launch.plan, launch.model);
-  if (norms_bytes == 0) return {comm.allocate(bytes), {}};
-  const torch::Tensor own = torch::zeros({norms_bytes}, torch::TensorOptions(torch::kUInt8).device(device.where()));
-  return {{static_cast<std::byte*>(own.data_ptr()), norms_bytes}, own};
+  if (bytes > 0) return {comm.allocate(bytes), {}};
+  bytes = largest_sum(launch.plan, launch.model);
+  const torch::Tensor own = torch::zeros({bytes}, torch::TensorOptions(torch::kUInt8).device(device.where()));
+  return {{static_cast<std::byte*>(own.data_ptr()), bytes}, own};
 }
 
 void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device& device, const ReductionBuffer& buffer,

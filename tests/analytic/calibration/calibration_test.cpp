@@ -14,6 +14,7 @@
 #include "analytic/calibration/calibration_json.h"
 #include "analytic/calibration/machine_json.h"
 #include "analytic/calibration/scope.h"
+#include "base/case_id.h"
 #include "base/error.h"
 #include "tests/analytic/fixtures.h"
 
@@ -178,6 +179,19 @@ TEST(Calibration, LayerKeysTellFirstLayersAndCasesApart) {
   spec.device = DeviceKind::emulated;  // it sleeps for the processor's times
   EXPECT_EQ(layer_key(model.layers[0], model.input, false, spec, 1), inner);
   EXPECT_EQ(layer_key(model.layers[1], model.input, false, {}, 1), inner);  // equal layers share their measurement
+}
+
+TEST(Calibration, ReductionKeysTellAlgorithmsAndTheReducersBucketsApart) {
+  const auto comm = [](const std::string& id) {
+    return reduction_key(parse_case("mlp/cifar10-synthetic/" + id + "/np:2/batch:8"),
+                         {.ranks = 2, .hosts = 1, .most = 2})
+        .comm;
+  };
+  EXPECT_EQ(comm("data-parallel"), "mpi");
+  EXPECT_EQ(comm("zero1"), "mpi");
+  EXPECT_EQ(comm("data-parallel/reduce:ring"), "mpi reduce:ring");
+  EXPECT_EQ(comm("c10d"), "mpi c10d");
+  EXPECT_EQ(comm("c10d/reduce:ring"), "mpi reduce:ring c10d");
 }
 
 TEST(Calibration, RefusesForeignNewerAndIncompleteFiles) {

@@ -47,6 +47,8 @@ TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
   const analytic::Sizes sizes(launch.model);
   for (const protocol::PairedRound& round : answer.rounds) {
     EXPECT_EQ(round.step_s.size(), 2 * samples) << "before and after";
+    for (const auto& [key, curve] : round.calibration.all_reduce)
+      for (const analytic::CurvePoint& point : curve) EXPECT_GT(point.bytes, 0) << key.comm;
     const analytic::Costs costs = analytic::calibrated_costs(round.calibration, sizes);
     EXPECT_GT(analytic::predict(launch.plan, sizes, *costs.time, *costs.memory, warmup, steps).step_time_s, 0);
   }
@@ -88,7 +90,7 @@ TEST(PairedOnSeveralHosts, EveryShapeOfGroupHasItsCurveAndNoHostMoreBusyRanksTha
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Paired,
-                         testing::Values("sequential/np:1/batch:8", "data-parallel/np:2/batch:8",
+                         testing::Values("sequential/np:1/batch:8", "data-parallel/np:2/batch:8", "c10d/np:2/batch:8",
                                          "gpipe/np:2/batch:8/micro:2", "1f1b/np:2/batch:8/micro:2/recompute:all",
                                          "zb-h1/np:2/batch:8/micro:4", "pipedream/np:2/batch:8",
                                          "pipedream-2bw/np:2/batch:8/micro:2", "zero3/np:2/batch:8",

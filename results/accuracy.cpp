@@ -103,6 +103,8 @@ std::span<const ErrorKind> error_kinds() {
       ErrorKind{"held-out", [](const JudgedCase& one) { return one.held_out; }},
       ErrorKind{"stale", [](const JudgedCase& one) { return one.stale; }},
       ErrorKind{"paired", [](const JudgedCase& one) { return one.paired; }},
+      ErrorKind{"closure",
+                [](const JudgedCase& one) { return one.parameters.np == 1 ? one.paired : std::nullopt; }},
       ErrorKind{"adjusted", [](const JudgedCase& one) { return one.adjusted; }},
       ErrorKind{"noise", [](const JudgedCase& one) { return one.noise; }},
       ErrorKind{"peak memory", [](const JudgedCase& one) { return one.memory; }},

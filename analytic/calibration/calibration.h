@@ -82,12 +82,13 @@ struct Calibration {
   std::optional<int> ranks;      ///< of the launch, on all of which its canary was timed; nullopt: of several, unknown
   std::optional<Canary> canary;  ///< of the launch; nullopt: of several, on GPUs, unknown
   std::vector<Calibration> launches;  ///< that it was combined from, by date; empty: it is one launch's itself
-  std::map<LayerKey, std::vector<LayerTiming>> layers;      ///< ascending samples
-  std::map<RankCountKey, Curve> all_reduce;                 ///< in place, all ranks take part
-  std::map<RankCountKey, Curve> point_to_point;             ///< one way, half a ping-pong
-  std::map<UpdateKey, RatesByBusy> update_s_per_parameter;  ///< cpu: one thread per rank
-  std::map<DeviceKind, RatesByBusy> copy_bytes_per_s;       ///< cpu: within memory; cuda: from pinned host memory
-  std::map<DeviceKind, double> step_overhead_s;             ///< executor's own time per operation
+  std::map<LayerKey, std::vector<LayerTiming>> layers;       ///< ascending samples
+  std::map<RankCountKey, Curve> all_reduce;                  ///< in place, all ranks take part
+  std::map<RankCountKey, Curve> reduce_scatter, all_gather;  ///< likewise, of even shares; where a plan has them
+  std::map<RankCountKey, Curve> point_to_point;              ///< one way, half a ping-pong
+  std::map<UpdateKey, RatesByBusy> update_s_per_parameter;   ///< cpu: one thread per rank
+  std::map<DeviceKind, RatesByBusy> copy_bytes_per_s;        ///< cpu: within memory; cuda: from pinned host memory
+  std::map<DeviceKind, double> step_overhead_s;              ///< executor's own time per operation
   // Of a GPU; 0, or no entry: not measured.
   double launch_floor_s = 0;                               ///< per kernel, launched one after the other
   std::int64_t context_bytes = 0;                          ///< that a process holds there before its first tensor
@@ -97,7 +98,7 @@ struct Calibration {
 /// The device whose measurements hold for a case: emulated devices sleep for the times of the processor.
 DeviceKind measured_device(const Case& spec);
 
-/// The key of reductions in a group under a case: by another algorithm than the usual one, `comm` is "mpi
+/// The key of collectives in a group under a case: by another algorithm than the usual one, `comm` is "mpi
 /// reduce:ring"; of the reducer's buckets, which lie outside of the communicator's memory, "mpi c10d".
 RankCountKey reduction_key(const Case& spec, const GroupShape& shape);
 /// The key of messages between ranks of a case that share a host, or do not.

@@ -23,9 +23,9 @@ using nlohmann::json;
 constexpr std::string_view format_name = "parabench calibration";
 // 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3:
 // graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries. 3: every launch whole,
-// curves by hosts.
+// curves by hosts. 3.1: curves of reduce-scatters and all-gathers.
 constexpr int schema_major = 3, merged_major = 2;
-constexpr std::string_view schema_version = "3.0";
+constexpr std::string_view schema_version = "3.1";
 
 /// Files of schema 2.0 know the processor alone and name no device.
 DeviceKind device_of(const JsonReader& row) { return row.find<DeviceKind>("device").value_or(DeviceKind::cpu); }
@@ -209,6 +209,8 @@ json launch_to_json(const Calibration& launch) {
           {"canary", launch.canary ? parabench::to_json(*launch.canary) : json()},
           {"layers", layers_to_json(launch.layers)},
           {"all_reduce", curves_to_json(launch.all_reduce)},
+          {"reduce_scatter", curves_to_json(launch.reduce_scatter)},
+          {"all_gather", curves_to_json(launch.all_gather)},
           {"point_to_point", curves_to_json(launch.point_to_point)},
           {"update_s_per_parameter", rates_to_json(launch.update_s_per_parameter)},
           {"copy_bytes_per_s", rates_to_json(launch.copy_bytes_per_s)},
@@ -240,6 +242,9 @@ Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine) 
   for (const JsonReader& layer : row.at("layers").items())
     launch.layers[layer_key_from_json(layer)] = timings_from_json(layer.at("timings"));
   launch.all_reduce = curves_from_json(row.at("all_reduce"));
+  // Unknown to files of schema 3.0.
+  if (row.has("reduce_scatter")) launch.reduce_scatter = curves_from_json(row.at("reduce_scatter"));
+  if (row.has("all_gather")) launch.all_gather = curves_from_json(row.at("all_gather"));
   launch.point_to_point = curves_from_json(row.at("point_to_point"));
   read_rates(row.at("update_s_per_parameter"), launch.update_s_per_parameter);
   read_rates(row.at("copy_bytes_per_s"), launch.copy_bytes_per_s);

@@ -122,11 +122,14 @@ std::vector<ValueKey> values_of(const Calibration& launch) {
       values.emplace_back(std::tuple(key, timing.samples, false));
       if (timing.split) values.emplace_back(std::tuple(key, timing.samples, true));
     }
-  for (const auto& [key, curve] : launch.all_reduce)
-    for (const CurvePoint& point : curve) values.emplace_back(std::tuple(std::string("all_reduce"), key, point.bytes));
-  for (const auto& [key, curve] : launch.point_to_point)
-    for (const CurvePoint& point : curve)
-      values.emplace_back(std::tuple(std::string("point_to_point"), key, point.bytes));
+  const auto add_curves = [&](const std::string& kind, const std::map<RankCountKey, Curve>& curves) {
+    for (const auto& [key, curve] : curves)
+      for (const CurvePoint& point : curve) values.emplace_back(std::tuple(kind, key, point.bytes));
+  };
+  add_curves("all_reduce", launch.all_reduce);
+  add_curves("reduce_scatter", launch.reduce_scatter);
+  add_curves("all_gather", launch.all_gather);
+  add_curves("point_to_point", launch.point_to_point);
   for (const auto& [key, rates] : launch.update_s_per_parameter)
     for (const auto& [busy, rate] : rates) values.emplace_back(std::pair(key, busy));
   for (const auto& [key, rates] : launch.copy_bytes_per_s)
@@ -156,6 +159,8 @@ Calibration combined(std::vector<Calibration> launches) {
   all.launches = std::move(launches);
   combine_layers(all);
   combine_curves(all, &Calibration::all_reduce);
+  combine_curves(all, &Calibration::reduce_scatter);
+  combine_curves(all, &Calibration::all_gather);
   combine_curves(all, &Calibration::point_to_point);
   combine_rates(all, &Calibration::update_s_per_parameter);
   combine_rates(all, &Calibration::copy_bytes_per_s);

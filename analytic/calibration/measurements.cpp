@@ -112,6 +112,15 @@ const Curve* find_reduction_curve(const Calibration& calibration, const Case& sp
   return found != calibration.all_reduce.end() ? &found->second : nullptr;
 }
 
+const Curve* find_share_curve(const Calibration& calibration, const Case& spec, plan::OpKind collective,
+                              const GroupShape& shape) {
+  if (collective != plan::OpKind::reduce_scatter && collective != plan::OpKind::all_gather) return nullptr;
+  const Curves& curves =
+      collective == plan::OpKind::reduce_scatter ? calibration.reduce_scatter : calibration.all_gather;
+  const auto found = curves.find(reduction_key(spec, shape));
+  return found != curves.end() ? &found->second : nullptr;
+}
+
 std::optional<GroupShape> similar_shape(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
   const auto is_even = [](const GroupShape& s) { return s.hosts > 1 && s.ranks == s.hosts * s.most; };
   std::optional<GroupShape> similar;

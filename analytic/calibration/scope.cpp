@@ -29,6 +29,16 @@ std::vector<GroupShape> group_shapes(const plan::Plan& plan) {
   return {shapes.begin(), shapes.end()};
 }
 
+std::vector<SharesOfGroup> collectives_of_shares(const plan::Plan& plan) {
+  std::set<SharesOfGroup> found;
+  for (const plan::RankProgram& rank : plan.ranks)
+    for (const plan::Lane& lane : rank.lanes)
+      for (const plan::Op& op : lane.ops)
+        if (op.kind == plan::OpKind::reduce_scatter || op.kind == plan::OpKind::all_gather)
+          found.insert({op.kind, group_shape(plan.placement, plan.groups[op.group.value].ranks)});
+  return {found.begin(), found.end()};
+}
+
 /// Those of the plan's own messages that come first; on one host the first two ranks, which are as good as any.
 std::vector<MessagePair> message_pairs(const plan::Plan& plan) {
   if (plan.spec.np == 1) return {};
@@ -53,6 +63,7 @@ CalibrationScope calibration_scope(const plan::Plan& plan) {
   return {.samples = sample_counts(plan),
           .split_backwards = plan::uses(plan, plan::OpKind::backward_input),
           .groups = group_shapes(plan),
+          .shares = collectives_of_shares(plan),
           .messages = message_pairs(plan)};
 }
 
@@ -81,6 +92,10 @@ Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec
     promised.copy_bytes_per_s[device][busy] = 1e9;
   }
   for (const GroupShape& group : scope.groups) promised.all_reduce[reduction_key(spec, group)] = curve;
+  for (const auto& [collective, group] : scope.shares) {
+    auto& curves = collective == plan::OpKind::reduce_scatter ? promised.reduce_scatter : promised.all_gather;
+    curves[reduction_key(spec, group)] = curve;
+  }
   for (const MessagePair& pair : scope.messages) promised.point_to_point[message_key(spec, pair.between_hosts)] = curve;
   return promised;
 }

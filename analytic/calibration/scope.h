@@ -17,11 +17,19 @@ struct MessagePair {
   bool operator==(const MessagePair&) const = default;
 };
 
+/// A collective of even shares, and between which ranks.
+struct SharesOfGroup {
+  plan::OpKind collective;  ///< reduce_scatter or all_gather
+  GroupShape group;
+  auto operator<=>(const SharesOfGroup&) const = default;
+};
+
 /// Layers are timed alone and, where hosts have several ranks, with all of them busy; so are updates and copies.
 struct CalibrationScope {
   std::vector<int> samples;           ///< of the chains of layers, ascending
   bool split_backwards = false;       ///< of the layers, too
-  std::vector<GroupShape> groups;     ///< whose reductions are timed, ascending
+  std::vector<GroupShape> groups;     ///< whose all-reduces are timed, ascending
+  std::vector<SharesOfGroup> shares;  ///< timed besides, as the plan has them, ascending
   std::vector<MessagePair> messages;  ///< within a host, between hosts, or both, as the plan sends them
 };
 /// Where ranks are says Plan::placement.

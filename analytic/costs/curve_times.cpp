@@ -38,6 +38,7 @@ Curve derived_curve(const Calibration& calibration, const Case& spec, const Grou
 
 TimeParts collective_times(const Calibration& calibration, const Case& spec, plan::OpKind collective,
                            const GroupShape& shape, std::int64_t bytes) {
+  if (const Curve* own = find_share_curve(calibration, spec, collective, shape)) return along(*own, bytes);
   const TimeParts whole =
       read_reduction_curve(calibration, spec, shape, [&](const Curve& curve) { return along(curve, bytes); });
   return share_of_all_reduce(collective) * whole;
@@ -59,30 +60,43 @@ GroupShape exchange_shape(const ExchangeSetting& setting, const Exchange& exchan
   return widest;
 }
 
+namespace {
+
+/// In a plan; of messages that of a send.
+plan::OpKind op_kind(ExchangeKind kind) {
+  switch (kind) {
+    case ExchangeKind::all_reduce: return plan::OpKind::all_reduce;
+    case ExchangeKind::reduce_scatter: return plan::OpKind::reduce_scatter;
+    case ExchangeKind::all_gather: return plan::OpKind::all_gather;
+    case ExchangeKind::broadcast: return plan::OpKind::broadcast;
+    case ExchangeKind::send_receive:
+    case ExchangeKind::ping_pong: break;
+  }
+  return plan::OpKind::send;
+}
+
+}  // namespace
+
 double exchange_seconds(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
                         const Placement& placement) {
   const Case spec = case_of(setting);
   const GroupShape shape = exchange_shape(setting, exchange, placement);
-  const auto collective = [&](plan::OpKind kind) {
-    return collective_times(calibration, spec, kind, shape, exchange.bytes).total();
-  };
-  switch (exchange.kind) {
-    case ExchangeKind::all_reduce: return collective(plan::OpKind::all_reduce);
-    case ExchangeKind::reduce_scatter: return collective(plan::OpKind::reduce_scatter);
-    case ExchangeKind::all_gather: return collective(plan::OpKind::all_gather);
-    case ExchangeKind::broadcast: return collective(plan::OpKind::broadcast);
-    case ExchangeKind::send_receive:
-    case ExchangeKind::ping_pong: return message_times(calibration, spec, shape.hosts > 1, exchange.bytes).total();
-  }
-  return 0;
+  const bool between_hosts = shape.hosts > 1;
+  const TimeParts parts = is_message(exchange.kind)
+                              ? message_times(calibration, spec, between_hosts, exchange.bytes)
+                              : collective_times(calibration, spec, op_kind(exchange.kind), shape, exchange.bytes);
+  return parts.total();
 }
 
-Curve exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
-                     const Placement& placement) {
+ExchangeCurve exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
+                             const Placement& placement) {
   const Case spec = case_of(setting);
   const GroupShape shape = exchange_shape(setting, exchange, placement);
-  if (is_message(exchange.kind)) return message_curve(calibration, spec, shape.hosts > 1);
-  return read_reduction_curve(calibration, spec, shape, [](const Curve& curve) { return curve; });
+  if (is_message(exchange.kind)) return {message_curve(calibration, spec, shape.hosts > 1)};
+  const plan::OpKind collective = op_kind(exchange.kind);
+  if (const Curve* own = find_share_curve(calibration, spec, collective, shape)) return {*own};
+  return {read_reduction_curve(calibration, spec, shape, [](const Curve& curve) { return curve; }),
+          collective != plan::OpKind::all_reduce};
 }
 
 }  // namespace parabench::analytic

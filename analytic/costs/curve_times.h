@@ -27,8 +27,8 @@ auto read_reduction_curve(const Calibration& calibration, const Case& spec, cons
   return measured ? read(*measured) : read(derived_curve(calibration, spec, shape));
 }
 
-/// Of `bytes` in a group of this shape: the all-reduce's curve, of which the others take a share (time_model.h). Throws
-/// likewise.
+/// Of `bytes` in a group of this shape: the collective's own curve (find_share_curve), else the all-reduce's, of which
+/// the others take a share (time_model.h). Throws likewise.
 TimeParts collective_times(const Calibration& calibration, const Case& spec, plan::OpKind collective,
                            const GroupShape& shape, std::int64_t bytes);
 /// Of one message. Throws likewise.
@@ -38,9 +38,14 @@ TimeParts message_times(const Calibration& calibration, const Case& spec, bool b
 /// groups the one on most hosts, of several messages one between hosts counts. Throws likewise.
 double exchange_seconds(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
                         const Placement& placement = {});
-/// The curve that it comes from, of messages or of all-reduces. Throws likewise.
-Curve exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
-                     const Placement& placement = {});
+/// The curve that it comes from: of messages, of the collective itself or of all-reduces, of which it takes half then.
+/// Throws likewise.
+struct ExchangeCurve {
+  Curve curve;
+  bool is_halved = false;
+};
+ExchangeCurve exchange_curve(const Calibration& calibration, const ExchangeSetting& setting, const Exchange& exchange,
+                             const Placement& placement = {});
 /// The group of an exchange that is on most hosts; of messages those that send to each other.
 GroupShape exchange_shape(const ExchangeSetting& setting, const Exchange& exchange, const Placement& placement);
 

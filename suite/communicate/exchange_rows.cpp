@@ -46,23 +46,32 @@ std::string obstacle(const ExchangeSetting& setting) {
   return "";
 }
 
+/// Whether a calibration has curves of their own for them.
+bool is_of_shares(ExchangeKind kind) {
+  return kind == ExchangeKind::reduce_scatter || kind == ExchangeKind::all_gather;
+}
+
 /// What measures the curve that a prediction wants: with messages the model does not matter.
 std::string calibrating_command(const results::ExchangeRecord& row) {
   const ExchangeSetting& setting = row.setting;
   const bool message = is_message(row.exchange.kind);
-  std::string id = fmt::format("resnet18/cifar10-synthetic/{}/np:{}/batch:{}", message ? "gpipe" : "data-parallel",
-                               row.exchange.members, 32 * row.exchange.members);
+  const char* strategy = message ? "gpipe" : is_of_shares(row.exchange.kind) ? "zero1" : "data-parallel";
+  std::string id = fmt::format("resnet18/cifar10-synthetic/{}/np:{}/batch:{}", strategy, row.exchange.members,
+                               32 * row.exchange.members);
   if (!message && setting.reduce != ReduceKind::automatic) id += fmt::format("/reduce:{}", to_text(setting.reduce));
   if (setting.comm != CommKind::mpi) id += fmt::format("/comm:{}", to_text(setting.comm));
   return shell_line({"parabench", "calibrate", id});
 }
 
-std::string what(const results::ExchangeRecord& row, const Placement& placement) {
+/// `is_halved`: half of another collective's time stands for it.
+std::string what(const results::ExchangeRecord& row, const Placement& placement, bool is_halved) {
   const ExchangeSetting& setting = row.setting;
   const GroupShape shape = analytic::exchange_shape(setting, row.exchange, placement);
   if (is_message(row.exchange.kind))
     return fmt::format("messages of comm:{}{}", to_text(setting.comm), shape.hosts > 1 ? " between hosts" : "");
-  return fmt::format("all-reduces of comm:{} reduce:{} among {}", to_text(setting.comm), to_text(setting.reduce),
+  const ExchangeKind kind =
+      is_of_shares(row.exchange.kind) && !is_halved ? row.exchange.kind : ExchangeKind::all_reduce;
+  return fmt::format("{}s of comm:{} reduce:{} among {}", to_text(kind), to_text(setting.comm), to_text(setting.reduce),
                      to_text(shape));
 }
 
@@ -98,20 +107,22 @@ void predict(std::span<results::ExchangeRecord> rows, const analytic::Calibratio
              const Placement& placement) {
   for (results::ExchangeRecord& row : rows) {
     if (row.status == results::Status::skipped) continue;  // nothing could measure its curve
-    const std::string of = what(row, placement);
-    const std::string missing = fmt::format("{} measures {}", calibrating_command(row), of);
+    const std::string wanted = what(row, placement, false);
     if (!calibration) {
-      row.prediction = fmt::format("this machine was never calibrated; {}", missing);
+      row.prediction =
+          fmt::format("this machine was never calibrated; {} measures {}", calibrating_command(row), wanted);
       continue;
     }
     try {
       row.predicted_time_s = analytic::exchange_seconds(*calibration, row.setting, row.exchange, placement);
-      const bool whole = row.exchange.kind == ExchangeKind::all_reduce || is_message(row.exchange.kind);
-      const analytic::Curve curve = analytic::exchange_curve(*calibration, row.setting, row.exchange, placement);
+      const auto [curve, is_halved] = analytic::exchange_curve(*calibration, row.setting, row.exchange, placement);
       row.prediction = fmt::format("{}from {}, calibrated up to {}, beyond by their last rate",
-                                   whole ? "" : "half of the time, ", of, print_bytes(Bytes(curve.back().bytes)));
+                                   is_halved ? "half of the time, " : "", what(row, placement, is_halved),
+                                   print_bytes(Bytes(curve.back().bytes)));
+      if (is_halved && is_of_shares(row.exchange.kind))
+        row.prediction += fmt::format("; {} measures {}", calibrating_command(row), wanted);
     } catch (const Error&) {
-      row.prediction = fmt::format("the calibration lacks {}; {} measures them", of, calibrating_command(row));
+      row.prediction = fmt::format("the calibration lacks {}; {} measures them", wanted, calibrating_command(row));
     }
   }
 }

@@ -14,12 +14,15 @@ namespace parabench::suite {
 namespace {
 
 /// Whether the layers were measured at the sizes of the plan's pieces, or at smaller and larger ones, with their
-/// backwards split where the plan's are, and the plan's reductions in groups of their own shape.
+/// backwards split where the plan's are, and the plan's collectives in groups of their own shape.
 bool covers(const analytic::Calibration& known, const Subject& subject, const plan::Plan& plan) {
   const auto inputs = models::boundaries(subject.model);
   const bool split = plan::uses(plan, plan::OpKind::backward_input);
-  for (const GroupShape& shape : analytic::calibration_scope(plan).groups)
+  const analytic::CalibrationScope scope = analytic::calibration_scope(plan);
+  for (const GroupShape& shape : scope.groups)
     if (!analytic::find_reduction_curve(known, subject.spec, shape)) return false;
+  for (const auto& [collective, shape] : scope.shares)
+    if (!analytic::find_share_curve(known, subject.spec, collective, shape)) return false;
   const int busy = ranks_on_fullest_host(plan.placement, subject.spec.np);
   for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
     const auto found =

@@ -75,12 +75,12 @@ void keep(analytic::Calibration& calibration, const Launch& launch, const LayerC
 /// The group of a shape in which the rank reduces while that is timed. On one host all groups of the shape reduce at
 /// once, as in a step. Of groups between hosts one does: when several meet on the hosts' links is for simulate() to
 /// say.
-std::optional<CommGroupId> group_of_shape(const plan::Plan& plan, Rank rank, const GroupShape& shape) {
+std::optional<TimedGroup> group_of_shape(const plan::Plan& plan, Rank rank, const GroupShape& shape) {
   for (const auto& [key, number] : plan::collective_groups(plan).numbers) {
     const std::vector<Rank>& members = plan.groups[key.group.value].ranks;
     if (group_shape(plan.placement, members) != shape) continue;
     const bool reduces = std::ranges::find(members, rank) != members.end();
-    if (reduces) return number;
+    if (reduces) return TimedGroup{number, shape.ranks};
     if (shape.hosts > 1) return std::nullopt;
   }
   return std::nullopt;
@@ -189,9 +189,18 @@ void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device
   if (comm.size() == 1) return;
   const Case& spec = launch.plan.spec;
   const analytic::CalibrationScope scope = analytic::calibration_scope(launch.plan);
+  const auto curve_of = [&](comm::CollectiveKind kind, const GroupShape& shape) {
+    return collective_curve(comm, device, buffer.arena, kind, group_of_shape(launch.plan, comm.rank(), shape));
+  };
   for (const GroupShape& shape : scope.groups)
-    calibration.all_reduce[analytic::reduction_key(spec, shape)] =
-        all_reduce_curve(comm, device, buffer.arena, group_of_shape(launch.plan, comm.rank(), shape));
+    calibration.all_reduce[analytic::reduction_key(spec, shape)] = curve_of(comm::CollectiveKind::all_reduce, shape);
+  for (const auto& [collective, shape] : scope.shares) {
+    const analytic::RankCountKey key = analytic::reduction_key(spec, shape);
+    if (collective == plan::OpKind::reduce_scatter)
+      calibration.reduce_scatter[key] = curve_of(comm::CollectiveKind::reduce_scatter, shape);
+    else
+      calibration.all_gather[key] = curve_of(comm::CollectiveKind::all_gather, shape);
+  }
   for (const analytic::MessagePair& pair : scope.messages)
     calibration.point_to_point[analytic::message_key(spec, pair.between_hosts)] =
         point_to_point_curve(comm, device, pair, largest_message(launch));

@@ -51,8 +51,8 @@ bool on_device(const exec::Device& device) { return !device.where().is_cpu(); }
 
 }  // namespace
 
-analytic::Curve all_reduce_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
-                                 std::optional<CommGroupId> group) {
+analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
+                                 comm::CollectiveKind kind, const std::optional<TimedGroup>& group) {
   // In a step a whole backward lies between two sums: what one leaves in the caches is gone before the next. Repeated
   // at once, sums of 40 MB ran at four times the rate that they have in a step of ResNet-18.
   comm::CacheSweep sweep;
@@ -60,12 +60,14 @@ analytic::Curve all_reduce_curve(comm::Communicator& comm, const exec::Device& d
     if (!on_device(device)) sweep();
   };
   analytic::Curve curve;
-  for (std::int64_t bytes : powers_up_to(4096, arena.bytes, 8))
-    curve.push_back(
-        {bytes, time_transfer(comm, forget, [&] {
-           if (!group) return;
-           comm.wait(comm.all_reduce({arena.data, bytes, comm::ElementType::f32, on_device(device)}, *group));
-         })});
+  for (std::int64_t bytes : powers_up_to(4096, arena.bytes, 8)) {
+    comm::CollectiveCall call{.kind = kind, .buffer = {arena.data, bytes, comm::ElementType::f32, on_device(device)}};
+    if (group) call.group = group->id;
+    if (group && kind != comm::CollectiveKind::all_reduce) call.shares = comm::Shares::even(bytes, group->members);
+    curve.push_back({bytes, time_transfer(comm, forget, [&] {
+                       if (group) comm.wait(comm.collective(call));
+                     })});
+  }
   return curve;
 }
 

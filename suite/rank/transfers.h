@@ -10,11 +10,16 @@
 
 namespace parabench::rank {
 
+/// A group of ranks, as its members know it.
+struct TimedGroup {
+  CommGroupId id;
+  int members = 0;
+};
 /// On rank 0 medians of the slowest rank, on the others their own; behind a barrier each, with the processor's caches
-/// full of something else, for sizes up to `arena.bytes`, which lie on the device. Collective; a rank reduces in
-/// `group`, or only waits where it has none.
-analytic::Curve all_reduce_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
-                                 std::optional<CommGroupId> group);
+/// full of something else, for sizes up to `arena.bytes`, which lie on the device; shares are even. Collective; a rank
+/// takes part in `group`, or only waits where it has none.
+analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
+                                 comm::CollectiveKind kind, const std::optional<TimedGroup>& group);
 /// The lanes of a ping-pong.
 inline comm::MessageLane ping_lane(const analytic::MessagePair& pair) {
   return {pair.first, pair.second, comm::Channel::forward};

@@ -137,6 +137,16 @@ std::string derived_sums(const analytic::Calibration& calibration, const plan::P
   return "";
 }
 
+/// Which collectives of shares half an all-reduce stands for; "" for none.
+std::string halved_sums(const analytic::Calibration& calibration, const plan::Plan& plan) {
+  for (const auto& [collective, shape] : analytic::calibration_scope(plan).shares)
+    if (!analytic::find_share_curve(calibration, plan.spec, collective, shape))
+      return fmt::format("{} among {} were not measured: half an all-reduce stands for each",
+                         collective == plan::OpKind::reduce_scatter ? "reduce-scatters" : "all-gathers",
+                         to_text(shape));
+  return "";
+}
+
 }  // namespace
 
 Placement placement_of(const Knowledge& knowledge, const Case& spec) {
@@ -239,6 +249,8 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
   }
   if (forecast.cost_source == "calibrated" && forecast.gap.empty())
     forecast.gap = derived_sums(*knowledge.calibration, forecast.plan);
+  if (forecast.cost_source == "calibrated" && forecast.gap.empty())
+    forecast.gap = halved_sums(*knowledge.calibration, forecast.plan);
   return forecast;
 }
 

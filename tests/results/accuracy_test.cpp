@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -48,6 +49,20 @@ TEST(Accuracy, SequentialTrainingDividedAmongRanksIsABaseline) {
   ASSERT_EQ(judged.size(), 2u);
   EXPECT_DOUBLE_EQ(*judged[0].per_rank, 0.5 / 0.8 - 1) << judged[0].id;
   EXPECT_FALSE(judged[1].per_rank) << "of itself it says nothing";
+}
+
+TEST(Accuracy, ClosureIsThePairedErrorOfOneRank) {
+  ResultsFile file = pass({{gpipe, 1}, {alone, 1}});
+  for (Record& record : file.records) {
+    record.paired = {{.predicted_step_time_s = 1.5, .measured_step_time_s = 1}};
+    record.error = compare(*record.predicted, *record.measured, record.paired);
+  }
+  const std::vector<ResultsFile> passes = {file};
+  const auto closure = std::ranges::find(error_kinds(), "closure", &ErrorKind::name);
+  for (const JudgedCase& one : judged_cases(passes)) {
+    EXPECT_DOUBLE_EQ(one.paired.value_or(0), 0.5);
+    EXPECT_EQ(closure->of(one), one.id == alone ? one.paired : std::nullopt);
+  }
 }
 
 TEST(Accuracy, CasesThatDoNotCountAreLeftOut) {

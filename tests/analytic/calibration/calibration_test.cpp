@@ -52,6 +52,8 @@ Calibration example() {
   c.layers[layer_key(model.layers[0], model.input, true, resident, 1)] = {{.samples = 2, .forward_s = 1e-4}};
   c.all_reduce[{"mpi", 2}] = {{1000, 1e-5}, {1000000, 1e-3}};
   c.all_reduce[{"mpi", 4, DeviceKind::cpu, 2, 3}] = {{1000, 1e-4}, {1000000, 1e-2}};
+  c.reduce_scatter[{"mpi", 2}] = {{1000, 2e-5}, {1000000, 2e-3}};
+  c.all_gather[{"mpi", 2}] = {{1000, 3e-5}, {1000000, 3e-3}};
   c.point_to_point[{"threads", 2}] = {{64, 2e-5}};
   c.point_to_point[{"threads", 2, DeviceKind::cuda}] = {{64, 5e-5}};
   c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, 1e-9}, {2, 1.5e-9}}},
@@ -123,6 +125,24 @@ TEST(CalibrationScope, HasEveryShapeOfGroupsAndBothKindsOfMessages) {
                                                                    GroupShape{.ranks = 2, .hosts = 2, .most = 1}));
   EXPECT_THAT(calibration_scope(plan).messages,
               testing::ElementsAre(MessagePair{Rank(0), Rank(1)}, MessagePair{Rank(2), Rank(3), true}));
+}
+
+TEST(CalibrationScope, HasTheCollectivesOfSharesThatThePlanHas) {
+  const auto kinds = [](const Case& spec) {
+    std::vector<plan::OpKind> found;
+    for (const auto& [collective, group] : calibration_scope(test_plan(spec, 2)).shares) {
+      EXPECT_EQ(group, (GroupShape{.ranks = 2}));
+      found.push_back(collective);
+    }
+    return found;
+  };
+  using enum plan::OpKind;
+  EXPECT_THAT(kinds(case_of("data-parallel", 2, 4)), testing::IsEmpty());
+  EXPECT_THAT(kinds(case_of("zero1", 2, 4)), testing::ElementsAre(reduce_scatter, all_gather));
+  const Calibration promised =
+      promised_calibration(test_plan(case_of("zero1", 2, 4), 2), chain(2), MachineInfo{.cores = 2});
+  EXPECT_TRUE(promised.reduce_scatter.contains({"mpi", 2}));
+  EXPECT_TRUE(promised.all_gather.contains({"mpi", 2}));
 }
 
 TEST(CalibrationScope, PromisesWhatALaunchOnTheSameHostsMeasures) {

@@ -50,6 +50,8 @@ Calibration whole_launch(int day, double seconds) {
   c.layers[key].front().split = SplitTiming{seconds, 2 * seconds, seconds / 4, seconds / 2};
   c.layers[key].front().forward_peak_bytes = 10 * day;
   c.all_reduce[{"mpi", 2}] = {{100, seconds}, {1000 + day, 2 * seconds}};
+  c.reduce_scatter[{"mpi", 2}] = {{100, 4 * seconds}};
+  c.all_gather[{"mpi", 2}] = {{100, 5 * seconds}};
   c.point_to_point[{"threads", 2}] = {{64, 3 * seconds}};
   c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, seconds}, {2, 2 * seconds}}}};
   c.copy_bytes_per_s = {{DeviceKind::cpu, {{1, 1 / seconds}}}};

@@ -149,6 +149,23 @@ TEST(CalibratedCosts, SumsOnMoreHostsFollowFromThoseMeasuredByRoundsAndBytes) {
   EXPECT_DOUBLE_EQ(seconds({.ranks = 4, .hosts = 4, .most = 1}, 0), 7) << "what was measured comes first";
 }
 
+TEST(CalibratedCosts, SharesAreHalfAnAllReduceWhereNobodyMeasuredThem) {
+  Calibration known;
+  const Case spec = case_of("zero1", 2, 4);
+  const GroupShape two{.ranks = 2};
+  known.all_reduce[reduction_key(spec, two)] = {{0, 2}, {128, 10}};
+  const auto seconds = [&](plan::OpKind kind) { return collective_times(known, spec, kind, two, 128).total(); };
+  EXPECT_DOUBLE_EQ(seconds(plan::OpKind::reduce_scatter), 5);
+  EXPECT_DOUBLE_EQ(seconds(plan::OpKind::all_gather), 5);
+  known.reduce_scatter[reduction_key(spec, two)] = {{0, 1}, {128, 7}};
+  EXPECT_DOUBLE_EQ(seconds(plan::OpKind::reduce_scatter), 7);
+  EXPECT_DOUBLE_EQ(seconds(plan::OpKind::all_gather), 5);
+  known.all_gather[reduction_key(spec, two)] = {{0, 1}, {128, 9}};
+  EXPECT_DOUBLE_EQ(seconds(plan::OpKind::all_gather), 9);
+  EXPECT_DOUBLE_EQ(seconds(plan::OpKind::all_reduce), 10);
+  EXPECT_DOUBLE_EQ(seconds(plan::OpKind::broadcast), 5);
+}
+
 TEST(CalibratedCosts, RanksOfOtherHostsKeepNobodyBusy) {
   const models::ModelSpec model = chain(2);
   const Calibration known = measured(model);

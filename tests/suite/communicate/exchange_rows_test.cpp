@@ -123,11 +123,13 @@ TEST(Timings, OfOtherExchangesAreRefused) {
 TEST(Predictions, ComeFromTheCurvesThatPlansUse) {
   analytic::Calibration known;
   known.all_reduce[{"mpi", 4}] = {{1000, 1e-5}, {101'000, 2e-5}};
+  known.reduce_scatter[{"mpi", 4}] = {{1000, 1e-5}, {51'000, 3e-5}};
   known.point_to_point[{"mpi", 4}] = {{1000, 3e-6}, {101'000, 5e-6}};
   CommunicateOptions all;
   all.np = 4;
   all.sizes = "51000";
-  all.kinds = {ExchangeKind::all_reduce, ExchangeKind::all_gather, ExchangeKind::ping_pong};
+  all.kinds = {ExchangeKind::all_reduce, ExchangeKind::all_gather, ExchangeKind::ping_pong,
+               ExchangeKind::reduce_scatter};
   auto rows = exchange_rows(all);
   predict(rows, &known);
   EXPECT_DOUBLE_EQ(rows[0].predicted_time_s.value(), 1.5e-5);
@@ -136,8 +138,13 @@ TEST(Predictions, ComeFromTheCurvesThatPlansUse) {
   EXPECT_EQ(
       rows[1].prediction,
       "half of the time, from all-reduces of comm:mpi reduce:auto among 4 ranks, calibrated up to 101kB, beyond by "
-      "their last rate");
+      "their last rate; parabench calibrate resnet18/cifar10-synthetic/zero1/np:4/batch:128 measures all-gathers of "
+      "comm:mpi reduce:auto among 4 ranks");
   EXPECT_EQ(rows[2].prediction, "from messages of comm:mpi, calibrated up to 101kB, beyond by their last rate");
+  EXPECT_DOUBLE_EQ(rows[3].predicted_time_s.value(), 3e-5);
+  EXPECT_EQ(rows[3].prediction,
+            "from reduce-scatters of comm:mpi reduce:auto among 4 ranks, calibrated up to 51kB, beyond by their last "
+            "rate");
   rows[0].time_s = results::exchange_time({{1e-5}});
   EXPECT_NEAR(*results::time_error(rows[0]), 0.5, 1e-12);
 }

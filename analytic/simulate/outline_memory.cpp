@@ -202,7 +202,7 @@ OutlineMemory::OutlineMemory(const plan::PipelineOutline& outline, const SweptPi
 MemoryUsage OutlineMemory::of(Rank rank, std::span<const SweptOp> ops) {
   const bool remembers = outline_.plan.spec.device == DeviceKind::cuda;
   const MemoryUsage usage = remembers ? by_operations(rank, ops) : by_kinds(rank, ops);
-  window_.ranks[rank.value] = outline_.plan.ranks[rank.value];
+  window_.ranks[rank.value] = plan::RankProgram(outline_.plan.ranks[rank.value]);  // moved, lest lanes keep their room
   timeline_.ranks[rank.value].clear();
   return usage;
 }

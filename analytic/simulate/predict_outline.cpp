@@ -34,6 +34,7 @@ Breakdown breakdown_of(const SweptPipeline& swept, std::span<const SweptOp> ops)
 }
 
 double median_step(const SweptPipeline& swept) {
+  if (swept.period) return *swept.period;
   std::vector<double> seconds;
   for (std::size_t i = swept.discarded; i < swept.steps.size(); ++i)
     seconds.push_back(swept.steps[i].completed - (i == 0 ? 0 : swept.steps[i - 1].completed));

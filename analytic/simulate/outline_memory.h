@@ -10,6 +10,7 @@
 #include "analytic/simulate/held_at_moments.h"
 #include "analytic/simulate/micro_batch_kinds.h"
 #include "analytic/simulate/pipeline_sweep.h"
+#include "analytic/simulate/swept_ops.h"
 #include "base/measures.h"
 
 namespace parabench::analytic {

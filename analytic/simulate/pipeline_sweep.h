@@ -67,17 +67,9 @@ struct SweptPipeline {
 /// std::logic_error where ranks wait for each other. O(passes) in each step.
 SweptPipeline sweep(const plan::PipelineOutline& outline, const TimeModel& time, const plan::Window& asked);
 
-/// One of a rank's own operations in a sweep.
-struct SweptOp {
-  plan::OpKind kind = plan::OpKind::forward;
-  int place = 0;  ///< the chunk; of an update its place among the rank's
-  int micro_batch = 0, step = 0;
-  plan::Span span;
-  /// When the operation had ended, wherever it is, that this one waited for; before `queued`: none.
-  double made = 0;
-};
-/// Makes `ops` those of a rank over all steps, in the order of its compute lane; of a period those of a step that has
-/// others before it, on the clock of the first one: its first operation may have been queued before 0.
-void swept_ops(const plan::PipelineOutline& outline, const SweptPipeline& swept, Rank rank, std::vector<SweptOp>& ops);
+/// Whether a micro-batch has fewer samples than the first one.
+bool is_smaller(const plan::Plan& plan, int micro_batch);
+/// Whether forwards of a micro-batch run again, of as many as there are, which pass every stage in rising order.
+bool runs_again(Recompute which, int micro_batch, int micro_batches);
 
 }  // namespace parabench::analytic

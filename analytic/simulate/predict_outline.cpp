@@ -8,6 +8,7 @@
 #include "analytic/simulate/outline_memory.h"
 #include "analytic/simulate/pipeline_sweep.h"
 #include "analytic/simulate/step_parts.h"
+#include "analytic/simulate/swept_ops.h"
 #include "analytic/simulate/terms.h"
 #include "base/statistics.h"
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// The first instant after which the sum over `totals` of what has happened is highest. Lanes are in order, and end with
-/// an event that never happens. Before any event the sum is 0; nullopt where it is never above.
+/// The first instant after which the sum over `totals` of what has happened is highest. Lanes are in order, and end
+/// with an event that never happens. Before any event the sum is 0; nullopt where it is never above.
 template <class Lanes>
 std::optional<double> highest_at(const Lanes& lanes, const std::vector<std::int64_t>& totals) {
   std::vector<const typename Lanes::value_type::value_type*> next;

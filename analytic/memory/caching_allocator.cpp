@@ -28,91 +28,125 @@ bool splits(bool small, std::int64_t remainder) {
 
 }  // namespace
 
-CachingAllocator::FreeKey CachingAllocator::key(const Blocks::value_type& entry) {
-  const auto& [address, block] = entry;
-  return {block.small, block.stream, block.bytes, address};
+FreeBlocks& CachingAllocator::pool(bool small, int stream) {
+  const std::size_t place = 2 * static_cast<std::size_t>(stream) + (small ? 0 : 1);
+  if (place >= pools_.size()) pools_.resize(place + 1);
+  return pools_[place];
 }
 
-bool CachingAllocator::is_whole_segment(Blocks::iterator block) const {
-  const auto next = std::next(block);
-  return block->first == block->second.segment &&
-         (next == blocks_.end() || next->second.segment != block->second.segment);
+int CachingAllocator::add(const Block& block) {
+  if (numbers_.empty()) {
+    blocks_.push_back(block);
+    return static_cast<int>(blocks_.size()) - 1;
+  }
+  const int number = numbers_.back();
+  numbers_.pop_back();
+  blocks_[number] = block;
+  return number;
 }
 
-CachingAllocator::Blocks::iterator CachingAllocator::best_fit(std::int64_t bytes, int stream) {
-  const auto found = free_.lower_bound({is_small(bytes), stream, bytes, 0});
-  if (found == free_.end() || found->small != is_small(bytes) || found->stream != stream) return blocks_.end();
-  const auto block = blocks_.find(found->address);
-  free_.erase(found);
-  return block;
+void CachingAllocator::add_free(int number) {
+  const Block& block = blocks_[number];
+  pool(block).insert(block.bytes, {block.address, number});
 }
 
-CachingAllocator::Blocks::iterator CachingAllocator::take_segment(std::int64_t bytes, int stream) {
+int CachingAllocator::best_fit(std::int64_t bytes, int stream) {
+  const auto is_free = [&](std::int64_t size, const FreeBlocks::Entry& entry) {
+    const Block& block = blocks_[entry.block];
+    return block.free && block.bytes == size && block.address == entry.address;
+  };
+  return pool(is_small(bytes), stream).take(bytes, is_free).block;
+}
+
+int CachingAllocator::take_segment(std::int64_t bytes, int stream) {
   const std::int64_t size = segment_bytes(bytes);
   if (usage_.reserved > limit_ - size) {
     release_cached();
     ++usage_.retries;
-    if (usage_.reserved > limit_ - size) return blocks_.end();
+    if (usage_.reserved > limit_ - size) return none;
   }
   usage_.reserved += size;
   usage_.reserved_peak = std::max(usage_.reserved_peak, usage_.reserved);
-  const std::int64_t address = next_segment_;
+  segments_.push_back(
+      add({.address = next_segment_, .bytes = size, .stream = stream, .small = is_small(bytes), .free = true}));
   next_segment_ += size;
-  return blocks_.insert({address, {size, address, stream, is_small(bytes), true}}).first;
+  return segments_.back();
 }
 
 std::optional<DeviceBlock> CachingAllocator::allocate(std::int64_t bytes, int stream) {
   const std::int64_t size = rounded(bytes, smallest_block);
-  auto at = best_fit(size, stream);
-  if (at == blocks_.end()) at = take_segment(size, stream);
-  if (at == blocks_.end()) return std::nullopt;
-  auto& [address, block] = *at;
-  if (splits(block.small, block.bytes - size)) {
-    Block remainder = block;
+  int number = best_fit(size, stream);
+  if (number == none) number = take_segment(size, stream);
+  if (number == none) return std::nullopt;
+  if (const Block whole = blocks_[number]; splits(whole.small, whole.bytes - size)) {
+    Block remainder = whole;
+    remainder.address += size;
     remainder.bytes -= size;
-    free_.insert(key(*blocks_.insert({address + size, remainder}).first));
-    block.bytes = size;
+    remainder.previous = number;
+    const int behind = add(remainder);
+    if (whole.next != none) blocks_[whole.next].previous = behind;
+    blocks_[number].next = behind;
+    blocks_[number].bytes = size;
+    add_free(behind);
   }
+  Block& block = blocks_[number];
   block.free = false;
   usage_.allocated += block.bytes;
   usage_.allocated_peak = std::max(usage_.allocated_peak, usage_.allocated);
-  return DeviceBlock{address, block.bytes};
+  return DeviceBlock{block.address, block.bytes, number};
 }
 
-std::int64_t CachingAllocator::free(std::int64_t address) {
-  auto at = blocks_.find(address);
-  const std::int64_t bytes = at->second.bytes;
+void CachingAllocator::take_in_next(int number) {
+  Block& block = blocks_[number];
+  const int taken = block.next;
+  Block& next = blocks_[taken];
+  block.bytes += next.bytes;
+  block.next = next.next;
+  if (next.next != none) blocks_[next.next].previous = number;
+  next.free = false;
+  numbers_.push_back(taken);
+}
+
+std::int64_t CachingAllocator::free(int number) {
+  const Block& block = blocks_[number];
+  const std::int64_t bytes = block.bytes;
   usage_.allocated -= bytes;
-  at->second.free = true;
-  const auto mergeable = [&](Blocks::iterator other) {
-    return other->second.free && other->second.segment == at->second.segment;
-  };
-  if (const auto next = std::next(at); next != blocks_.end() && mergeable(next)) {
-    free_.erase(key(*next));
-    at->second.bytes += next->second.bytes;
-    blocks_.erase(next);
+  if (block.next != none && blocks_[block.next].free) {
+    pool(block).drop(blocks_[block.next].bytes);
+    take_in_next(number);
   }
-  if (at != blocks_.begin() && mergeable(std::prev(at))) {
-    const auto previous = std::prev(at);
-    free_.erase(key(*previous));
-    previous->second.bytes += at->second.bytes;
-    blocks_.erase(at);
-    at = previous;
+  if (block.previous != none && blocks_[block.previous].free) {
+    pool(block).drop(blocks_[block.previous].bytes);
+    number = block.previous;
+    take_in_next(number);
   }
-  free_.insert(key(*at));
+  blocks_[number].free = true;
+  add_free(number);
   return bytes;
 }
 
 void CachingAllocator::release_cached() {
-  for (auto at = blocks_.begin(); at != blocks_.end();) {
-    if (!at->second.free || !is_whole_segment(at)) {
-      ++at;
-      continue;
-    }
-    usage_.reserved -= at->second.bytes;
-    free_.erase(key(*at));
-    at = blocks_.erase(at);
+  std::erase_if(segments_, [&](int first) {
+    Block& block = blocks_[first];
+    if (!block.free || block.next != none) return false;
+    usage_.reserved -= block.bytes;
+    pool(block).drop(block.bytes);
+    block.free = false;
+    numbers_.push_back(first);
+    return true;
+  });
+}
+
+bool CachingAllocator::holds_same(const CachingAllocator& other) const {
+  if (limit_ != other.limit_ || next_segment_ != other.next_segment_ || segments_.size() != other.segments_.size())
+    return false;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    int here = segments_[i], there = other.segments_[i];
+    for (; here != none && there != none; here = blocks_[here].next, there = other.blocks_[there].next)
+      if (!blocks_[here].is_like(other.blocks_[there])) return false;
+    if (here != there) return false;
   }
+  return true;
 }
 
 }  // namespace parabench::analytic

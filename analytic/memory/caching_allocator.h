@@ -1,12 +1,12 @@
 // PyTorch's caching allocator of GPU memory on paper: what it reserves for a sequence of tensors.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
-#include <set>
+#include <vector>
+
+#include "analytic/memory/free_blocks.h"
 
 namespace parabench::analytic {
 
@@ -14,6 +14,7 @@ namespace parabench::analytic {
 struct DeviceBlock {
   std::int64_t address = 0;  ///< on a device whose segments never touch nor come back
   std::int64_t bytes = 0;    ///< the request rounded up, with a remainder too small to split off
+  int number = 0;            ///< the allocator's own of it, as long as it is handed out
 };
 
 struct AllocatorUsage {
@@ -31,7 +32,7 @@ struct AllocatorUsage {
 ///  - A block that comes back merges with its free neighbours in the segment; segments stay reserved.
 ///  - Where the limit forbids a new segment, segments without a block in use go back to the device, of all pools and
 ///    streams; then it is out of memory.
-/// O(log n) in blocks per call, but for the retry.
+/// O(log n) in blocks per call, and O(n) in the sizes of free blocks; the retry O(n).
 class CachingAllocator {
  public:
   /// `limit`: bytes that the device has for segments.
@@ -39,39 +40,41 @@ class CachingAllocator {
 
   /// nullopt: out of memory, where PyTorch throws. Precondition: bytes > 0.
   std::optional<DeviceBlock> allocate(std::int64_t bytes, int stream = 0);
-  /// Gives a block back. Precondition: it is handed out. Returns its bytes.
-  std::int64_t free(std::int64_t address);
+  /// Gives a block back by its number. Precondition: it is handed out. Returns its bytes.
+  std::int64_t free(int number);
   /// Gives the segments without a block in use back to the device (emptyCache).
   void release_cached();
 
   const AllocatorUsage& usage() const { return usage_; }
-  /// Whether the other one has the same blocks at the same addresses, so that both go on alike from here.
-  bool holds_same(const CachingAllocator& other) const {
-    return limit_ == other.limit_ && next_segment_ == other.next_segment_ && blocks_ == other.blocks_;
-  }
+  /// Whether the other one has the same blocks at the same addresses, so that both go on alike from here. O(blocks).
+  bool holds_same(const CachingAllocator& other) const;
 
  private:
+  static constexpr int none = -1;
   struct Block {
-    std::int64_t bytes = 0, segment = 0;  ///< segment: address of its first byte
+    std::int64_t address = 0, bytes = 0;
+    int previous = none, next = none;  ///< in its segment
     int stream = 0;
     bool small = false, free = false;
-    bool operator==(const Block&) const = default;
+    bool is_like(const Block& other) const {
+      return address == other.address && bytes == other.bytes && stream == other.stream && small == other.small &&
+             free == other.free;
+    }
   };
-  using Blocks = std::map<std::int64_t, Block>;
-  struct FreeKey {
-    bool small;
-    int stream;
-    std::int64_t bytes, address;
-    auto operator<=>(const FreeKey&) const = default;
-  };
-  static FreeKey key(const Blocks::value_type& entry);
-  bool is_whole_segment(Blocks::iterator block) const;
-  Blocks::iterator best_fit(std::int64_t bytes, int stream);
-  Blocks::iterator take_segment(std::int64_t bytes, int stream);
+  FreeBlocks& pool(const Block& block) { return pool(block.small, block.stream); }
+  FreeBlocks& pool(bool small, int stream);
+  int add(const Block& block);
+  void add_free(int number);
+  int best_fit(std::int64_t bytes, int stream);
+  int take_segment(std::int64_t bytes, int stream);
+  /// The block takes in the free one behind it.
+  void take_in_next(int number);
 
   std::int64_t limit_, next_segment_ = 0;
-  Blocks blocks_;           ///< by address, free and handed out
-  std::set<FreeKey> free_;  ///< by pool, stream, size, address
+  std::vector<Block> blocks_;      ///< by number
+  std::vector<int> numbers_;       ///< that are free to be used again
+  std::vector<int> segments_;      ///< the first block of each, by address
+  std::vector<FreeBlocks> pools_;  ///< by stream, the small one first
   AllocatorUsage usage_;
 };
 

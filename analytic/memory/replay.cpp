@@ -46,7 +46,7 @@ class Replaying {
         period_(period_of(requests)),
         life_(longest_life(requests)),
         allocator_(limit),
-        addresses_(requests.size()) {}
+        blocks_(requests.size()) {}
 
   std::optional<Replay> run() {
     std::size_t replayed = 0, repeating = 0;
@@ -64,11 +64,11 @@ class Replaying {
   bool serve(std::size_t i) {
     const Request& request = requests_[i];
     if (request.gives_back != Request::none) {
-      allocator_.free(addresses_[request.gives_back]);
+      allocator_.free(blocks_[request.gives_back].number);
       return true;
     }
     const auto block = allocator_.allocate(request.bytes, request.stream);
-    if (block) addresses_[i] = block->address;
+    if (block) blocks_[i] = *block;
     return block.has_value();
   }
 
@@ -84,8 +84,9 @@ class Replaying {
   /// of them (Brent 1980).
   std::size_t find_cycle(std::size_t end) {
     if (end < life_) return 0;
-    const auto alive = [&](std::size_t at) { return std::span(addresses_).subspan(at - life_, life_); };
-    if (earlier_ && earlier_->holds_same(allocator_) && std::ranges::equal(alive(end), alive(earlier_end_)))
+    const auto alive = [&](std::size_t at) { return std::span(blocks_).subspan(at - life_, life_); };
+    if (earlier_ && earlier_->holds_same(allocator_) &&
+        std::ranges::equal(alive(end), alive(earlier_end_), {}, &DeviceBlock::address, &DeviceBlock::address))
       return end - earlier_end_;
     if (!earlier_ || end - earlier_end_ == patience_ * period_) {
       patience_ = earlier_ ? 2 * patience_ : 1;
@@ -100,14 +101,14 @@ class Replaying {
     std::size_t end = begin;
     while (end < requests_.size() && repeats(end)) ++end;
     end -= (end - begin) % cycle;
-    for (std::size_t i = begin; i < end; ++i) addresses_[i] = addresses_[i - cycle];
+    for (std::size_t i = begin; i < end; ++i) blocks_[i] = blocks_[i - cycle];
     return end;
   }
 
   std::span<const Request> requests_;
   std::size_t period_, life_;
   CachingAllocator allocator_;
-  std::vector<std::int64_t> addresses_;      ///< of what was asked for
+  std::vector<DeviceBlock> blocks_;          ///< of what was asked for
   std::optional<CachingAllocator> earlier_;  ///< as it was before request earlier_end_
   std::size_t earlier_end_ = 0;
   std::size_t patience_ = 1;  ///< periods for which it is kept

@@ -14,13 +14,6 @@ namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-bool is_smaller(const plan::Plan& plan, int m) { return plan.pieces.front()[m] < plan.pieces.front().front(); }
-
-/// Of micro-batches that pass every stage in rising order.
-bool runs_again(Recompute which, int m, int micro_batches) {
-  return which == Recompute::all || (which == Recompute::except_last && m + 1 < micro_batches);
-}
-
 /// The first micro-batch of the larger or smaller ones, -1 where there is none.
 MicroBatchId first_of_size(const plan::Plan& plan, bool smaller) {
   const std::vector<int>& pieces = plan.pieces.front();
@@ -106,8 +99,33 @@ class Sweep {
     if (ended < ranks())
       throw std::logic_error("ranks of " + outline_.plan.spec.strategy.name + " wait for each other");
     step.completed = *std::ranges::max_element(free_);
-    lists_messages_ = false;  // those of all steps are the same
+    step.ended = free_;
     return step;
+  }
+
+  /// Behind the first step: how much later all of the next one will be, and so each one that follows; nullopt where it
+  /// will not be the first one again. Ranks that wait for nobody begin it right after the first; no other one, and no
+  /// lane, may then be busy still when it has something to do.
+  std::optional<double> period(const SweptStep& first) const {
+    std::optional<double> period;
+    for (int rank = 0; rank < ranks(); ++rank) {
+      if (first_arrival(rank, first)) continue;
+      if (period && *period != free_[rank]) return std::nullopt;
+      period = free_[rank];
+    }
+    for (int rank = 0; rank < ranks(); ++rank) {
+      const double* came = first_arrival(rank, first);
+      if (came && free_[rank] > *came + period.value()) return std::nullopt;
+    }
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      const plan::DeviceOrder& order = outline_.orders[lanes_[lane].sender];
+      const auto pass = std::ranges::find_if(
+          order, [&](const plan::StagePass& made) { return receiving_stage(lanes_[lane], made) >= 0; });
+      const std::size_t there = place(receiving_stage(lanes_[lane], *pass), pass->micro_batch);
+      const Arrivals& arrivals = lanes_[lane].forwards ? first.activations : first.gradients;
+      if (lane_free_[lane] > arrivals.made[there] + *period) return std::nullopt;
+    }
+    return period;
   }
 
   std::vector<MessageLane> take_lanes() { return std::move(lanes_); }
@@ -121,6 +139,14 @@ class Sweep {
 
  private:
   int ranks() const { return static_cast<int>(outline_.orders.size()); }
+  std::size_t place(int stage, int m) const { return static_cast<std::size_t>(stage) * micro_batches_ + m; }
+
+  /// What the first pass of a rank waited for; nullptr where it waits for nobody.
+  const double* first_arrival(int rank, const SweptStep& step) const {
+    const plan::StagePass& pass = outline_.orders[rank].front();
+    const int stage = stages_[rank][pass.chunk];
+    return activation_comes_[stage] ? &step.activations.came[place(stage, pass.micro_batch)] : nullptr;
+  }
 
   void find_ways() {
     std::map<std::array<int, 3>, int> lanes;  // sender, receiver, direction
@@ -147,8 +173,11 @@ class Sweep {
     lane_free_.assign(lanes.size(), 0.0);
     lanes_.resize(lanes.size());
     for (const auto& [ends, lane] : lanes) {
-      lanes_[lane] = {ends[0], ends[1], ends[2] != 0, {}};
-      lanes_[lane].messages.reserve(micro_batches_);
+      lanes_[lane] = {ends[0], ends[1], ends[2] != 0, std::vector<int>(stages_[ends[0]].size(), -1)};
+      for (std::size_t chunk = 0; chunk < stages_[ends[0]].size(); ++chunk) {
+        const int stage = stages_[ends[0]][chunk];
+        if ((ends[2] != 0 ? forward_ : back_)[stage].lane == lane) lanes_[lane].from_chunks[chunk] = stage;
+      }
     }
     for (int stage = 0; stage < outline_.plan.stages; ++stage) {
       activation_comes_.push_back(stage > 0 && forward_[stage - 1].lane >= 0);
@@ -165,7 +194,7 @@ class Sweep {
     for (int& next = next_[rank]; next < std::ssize(order); ++next) {
       const plan::StagePass& pass = order[next];
       const int stage = stages[pass.chunk], m = pass.micro_batch;
-      const std::size_t here = static_cast<std::size_t>(stage) * micro_batches_ + m;
+      const std::size_t here = place(stage, m);
       const bool forwards = pass.kind == plan::OpKind::forward, back = plan::makes_input_gradient(pass.kind);
       const bool smaller = is_smaller_[m];
       double since = 0;
@@ -181,18 +210,17 @@ class Sweep {
       if (back && runs_again(recomputes_, m, micro_batches_))
         free += seconds.of(plan::OpKind::recompute, pass.chunk, smaller, false);
       free = std::max(free, since) + seconds.of(pass.kind, pass.chunk, smaller, m > 0);
-      if (forwards) send(forward_[stage], stage + 1, m, free, step.activations, here + micro_batches_);
-      if (back) send(back_[stage], stage - 1, m, free, step.gradients, here - micro_batches_);
+      if (forwards) send(forward_[stage], m, free, step.activations, here + micro_batches_);
+      if (back) send(back_[stage], m, free, step.gradients, here - micro_batches_);
     }
     for (const double update : seconds.updates) free += update;
     free_[rank] = free;
     return true;
   }
 
-  /// To a stage, what was made at `now`: its message meets nobody who is not there, since receivers wait for nothing.
-  void send(const Way& way, int stage, int m, double now, Arrivals& arrivals, std::size_t there) {
+  /// What was made at `now`: its message meets nobody who is not there, since receivers wait for nothing.
+  void send(const Way& way, int m, double now, Arrivals& arrivals, std::size_t there) {
     if (way.lane < 0) return;
-    if (lists_messages_) lanes_[way.lane].messages.push_back({stage, m});
     double& lane = lane_free_[way.lane];
     lane = std::max(lane, now) + way.seconds[is_smaller_[m]];
     arrivals.made[there] = now;
@@ -214,7 +242,6 @@ class Sweep {
   std::vector<char> is_smaller_;                         ///< by micro-batch
   std::vector<double> free_, lane_free_;
   std::vector<MessageLane> lanes_;
-  bool lists_messages_ = true;
   std::vector<int> next_;              ///< pass of each rank
   std::vector<const double*> awaits_;  ///< the arrival that each rank waits for
   std::vector<int> ready_;
@@ -230,50 +257,14 @@ bool is_shifted(const std::vector<double>& before, const std::vector<double>& af
 
 }  // namespace
 
-void swept_ops(const plan::PipelineOutline& outline, const SweptPipeline& swept, Rank rank, std::vector<SweptOp>& ops) {
-  const RankSeconds& seconds = swept.seconds[rank.value];
-  const plan::DeviceOrder& order = outline.orders[rank.value];
-  const int devices = static_cast<int>(outline.orders.size()), pieces = plan::micro_batches(outline.plan);
-  std::vector<int> stages;
-  for (int chunk = 0; chunk < std::ssize(outline.plan.ranks[rank.value].holds); ++chunk)
-    stages.push_back(plan::stage_of_chunk(outline.stages, devices, rank.value, chunk).value);
-  ops.clear();
-  ops.reserve((2 * order.size() + seconds.updates.size()) * swept.steps.size());
-  double free = 0;
-  const auto add = [&](SweptOp op, double since, double takes) {
-    op.span = {.queued = free, .start = std::max(free, since), .end = std::max(free, since) + takes};
-    free = op.span.end;
-    ops.push_back(op);
-  };
-  for (int step = 0; step < std::ssize(swept.steps); ++step) {
-    for (const plan::StagePass& pass : order) {
-      const int m = pass.micro_batch;
-      const bool smaller = is_smaller(outline.plan, m), back = plan::makes_input_gradient(pass.kind);
-      SweptOp op{.kind = pass.kind, .place = pass.chunk, .micro_batch = m, .step = step};
-      if (back && runs_again(outline.plan.spec.recompute, m, pieces)) {
-        SweptOp again = op;
-        again.kind = plan::OpKind::recompute;
-        add(again, 0, seconds.of(again.kind, pass.chunk, smaller, false));
-      }
-      double came = 0;
-      if (back || pass.kind == plan::OpKind::forward) {
-        const Arrivals& arrivals = back ? swept.steps[step].gradients : swept.steps[step].activations;
-        const std::size_t there = static_cast<std::size_t>(stages[pass.chunk]) * pieces + m;
-        // What the rank made itself never came: no number, which is not above any.
-        if (arrivals.came[there] > free) {
-          came = arrivals.came[there];
-          if (step >= swept.discarded) op.made = arrivals.made[there];
-        }
-      }
-      add(op, came, seconds.of(pass.kind, pass.chunk, smaller, m > 0));
-    }
-    for (int update = 0; update < std::ssize(seconds.updates); ++update)
-      add({.kind = plan::OpKind::update, .place = update, .step = step}, 0, seconds.updates[update]);
-  }
+bool is_smaller(const plan::Plan& plan, int m) { return plan.pieces.front()[m] < plan.pieces.front().front(); }
+
+bool runs_again(Recompute which, int m, int micro_batches) {
+  return which == Recompute::all || (which == Recompute::except_last && m + 1 < micro_batches);
 }
 
 SweptPipeline sweep(const plan::PipelineOutline& outline, const TimeModel& time, const plan::Window& asked) {
-  SweptPipeline swept{.steps = {}, .discarded = asked.discarded, .seconds = {}, .lanes = {}};
+  SweptPipeline swept{.steps = {}, .period = {}, .discarded = asked.discarded, .seconds = {}, .lanes = {}};
   for (int rank = 0; rank < std::ssize(outline.orders); ++rank)
     swept.seconds.push_back(seconds_of(outline, time, Rank(rank)));
   Sweep pipeline(outline, time, swept.seconds);
@@ -287,6 +278,12 @@ SweptPipeline sweep(const plan::PipelineOutline& outline, const TimeModel& time,
       break;
     }
     before = std::move(after);
+    if (step > 0 || asked.discarded == 0) continue;
+    swept.period = pipeline.period(swept.steps.front());
+    if (swept.period) {
+      swept.discarded = 0;
+      break;
+    }
   }
   swept.lanes = pipeline.take_lanes();
   return swept;

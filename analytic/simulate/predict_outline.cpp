@@ -8,6 +8,7 @@
 #include "analytic/simulate/outline_memory.h"
 #include "analytic/simulate/pipeline_sweep.h"
 #include "analytic/simulate/step_parts.h"
+#include "analytic/simulate/swept_ops.h"
 #include "analytic/simulate/terms.h"
 #include "base/statistics.h"
 
@@ -34,6 +35,7 @@ Breakdown breakdown_of(const SweptPipeline& swept, std::span<const SweptOp> ops)
 }
 
 double median_step(const SweptPipeline& swept) {
+  if (swept.period) return *swept.period;
   std::vector<double> seconds;
   for (std::size_t i = swept.discarded; i < swept.steps.size(); ++i)
     seconds.push_back(swept.steps[i].completed - (i == 0 ? 0 : swept.steps[i - 1].completed));

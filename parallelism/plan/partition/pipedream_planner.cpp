@@ -14,6 +14,7 @@ namespace parabench::plan {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
 struct LayerRange {
   int begin = 0, end = 0;
@@ -84,6 +85,7 @@ class StageSearch {
 
   /// Mini-batches in flight for which a device has room.
   int room(int begin, int end) const {
+    if (limit_ == no_limit) return most_;
     const LayerBytes bytes = chain_.bytes(begin, end);
     if (bytes.fixed > limit_) return 0;
     if (bytes.in_flight == 0) return most_;
@@ -94,12 +96,15 @@ class StageSearch {
   void extend(double bound, const std::vector<Suffix>& from, std::vector<Suffix>& to) const {
     for (int begin = range_.end - 1; begin >= range_.begin; --begin) {
       std::ranges::fill(to[begin].can, 0);
+      int guess = 2;  // of a layer less
       for (int end = begin + 1; end <= range_.end; ++end) {
         if (from[end].last[most_] == none) continue;
         const StageLoad stage = load(begin, end);
         const int in_flight = room(begin, end);
         if (stage_period(stage, 1, link()) <= bound) add(from[end], {1, 1}, in_flight, to[begin]);
-        add(from[end], replicas_within(stage, bound, most_, link()), in_flight, to[begin]);
+        const ReplicaRange replicas = replicas_within(stage, bound, most_, link(), guess);
+        add(from[end], replicas, in_flight, to[begin]);
+        guess = replicas.first;
       }
       int last = none;
       for (int m = 0; m <= most_; ++m) to[begin].last[m] = last = to[begin].can[m] != 0 ? m : last;
@@ -139,8 +144,6 @@ class StageSearch {
   const std::int64_t limit_;
   std::vector<Suffix> any_;
 };
-
-constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
 ReplicationPlan plan_range(const PlannerChain& chain, int level, LayerRange range, std::int64_t limit) {
   StageSearch search(chain, level, range, limit);

@@ -32,10 +32,18 @@ double stage_period(const StageLoad& load, int replicas, const ReplicaLink& link
   return std::max(falling(load, replicas, link), rising(load, replicas, link));
 }
 
-ReplicaRange replicas_within(const StageLoad& load, double bound, int most, const ReplicaLink& link) {
+ReplicaRange replicas_within(const StageLoad& load, double bound, int most, const ReplicaLink& link, int guess) {
   // Two neighbouring numbers differ by 1/most^2 of a part at least, far above what rounding could turn round.
-  const auto first = smallest(
-      2, most + 1, [&](std::int64_t m) { return m > most || falling(load, static_cast<double>(m), link) <= bound; });
+  const auto is_within = [&](std::int64_t m) {
+    return m > most || falling(load, static_cast<double>(m), link) <= bound;
+  };
+  std::int64_t first = guess;
+  if (!is_within(first)) {
+    first = smallest(first + 1, most + 1, is_within);
+  } else if (first > 2 && is_within(first - 1)) {
+    first = smallest(2, first - 1, is_within);
+  }
+  if (link.sync != SyncModel::sosp) return {static_cast<int>(first), most};  // no part rises
   const auto beyond = smallest(
       first, most + 1, [&](std::int64_t m) { return m > most || rising(load, static_cast<double>(m), link) > bound; });
   return {static_cast<int>(first), static_cast<int>(beyond) - 1};

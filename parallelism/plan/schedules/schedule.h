@@ -21,12 +21,12 @@ struct Pipe {
   int warmup = 0;         ///< forwards that device 0 starts with, for schedules that leave it open; else 0
 };
 
-/// One stage's pass of one micro-batch: F, B, I or W.
+/// One stage's pass of one micro-batch: F, B, I or W. In 8 bytes: large pipelines have millions of them.
 struct StagePass {
   OpKind kind = OpKind::forward;
-  int chunk = 0;
-  int micro_batch = 0;         ///< crossed: counted from 0 in each direction
-  bool overlaps_next = false;  ///< an F that may run at the same time as the pass after it
+  int chunk : 24 = 0;
+  int micro_batch : 31 = 0;        ///< crossed: counted from 0 in each direction
+  bool overlaps_next : 1 = false;  ///< an F that may run at the same time as the pass after it
 };
 using DeviceOrder = std::vector<StagePass>;
 

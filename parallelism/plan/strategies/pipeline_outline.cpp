@@ -50,9 +50,10 @@ std::optional<Op> send_after(const PipelineOutline& outline, Rank rank, OpKind k
 
 /// `has`: whether a micro-batch is asked for.
 template <class Has, class Visit>
-void for_each_send(const PipelineOutline& outline, Rank from, Has has, Visit visit) {
+void for_each_send(const PipelineOutline& outline, const std::vector<DeviceOrder>& passes, Rank from, Has has,
+                   Visit visit) {
   const int devices = static_cast<int>(outline.orders.size());
-  for (const StagePass& pass : outline.orders[from.value]) {
+  for (const StagePass& pass : passes[from.value]) {
     if (!has(pass.micro_batch)) continue;
     const StageId stage = stage_of_chunk(outline.stages, devices, from.value, pass.chunk);
     if (const auto send = send_after(outline, from, pass.kind, stage, MicroBatchId(pass.micro_batch))) visit(*send);
@@ -60,7 +61,7 @@ void for_each_send(const PipelineOutline& outline, Rank from, Has has, Visit vis
 }
 
 template <class Has>
-RankProgram program_of(const PipelineOutline& outline, Rank rank, Has has) {
+RankProgram program_of(const PipelineOutline& outline, const std::vector<DeviceOrder>& passes, Rank rank, Has has) {
   const RankProgram& first = outline.plan.ranks[rank.value];
   const int devices = static_cast<int>(outline.orders.size());
   RankProgram program{.holds = first.holds, .weight_versions = first.weight_versions, .in_flight = first.in_flight};
@@ -69,17 +70,17 @@ RankProgram program_of(const PipelineOutline& outline, Rank rank, Has has) {
     senders.insert(neighbour(outline, rank, held.stage.value - 1));
     senders.insert(neighbour(outline, rank, held.stage.value + 1));
   }
-  for (const StagePass& pass : outline.orders[rank.value]) {
+  for (const StagePass& pass : passes[rank.value]) {
     if (!has(pass.micro_batch)) continue;
     const StageId stage = stage_of_chunk(outline.stages, devices, rank.value, pass.chunk);
     program.compute().push_back(
         plan::pass(pass.kind, SegmentId(stage.value), MicroBatchId(pass.micro_batch), StepId(0), VersionId(0)));
     program.compute().back().overlaps_next = pass.overlaps_next;
   }
-  for_each_send(outline, rank, has, [&](const Op& send) { program.lane(lane_of(send)).push_back(send); });
+  for_each_send(outline, passes, rank, has, [&](const Op& send) { program.lane(lane_of(send)).push_back(send); });
   for (const Rank from : senders) {
     if (from.value < 0) continue;
-    for_each_send(outline, from, has, [&](const Op& send) {
+    for_each_send(outline, passes, from, has, [&](const Op& send) {
       if (send.peer != rank) return;
       const Op receive = receive_of(send, from, {});
       program.lane(lane_of(receive)).push_back(receive);
@@ -118,11 +119,23 @@ std::optional<PipelineOutline> outline_of(const Case& spec, const models::ModelS
 }
 
 RankProgram written_program(const PipelineOutline& outline, Rank rank) {
-  return program_of(outline, rank, [](int) { return true; });
+  return program_of(outline, outline.orders, rank, [](int) { return true; });
 }
 
-RankProgram written_program(const PipelineOutline& outline, Rank rank, const std::vector<int>& micro_batches) {
-  return program_of(outline, rank, [&](int m) { return std::ranges::binary_search(micro_batches, m); });
+std::vector<DeviceOrder> passes_of(const PipelineOutline& outline, const std::vector<int>& micro_batches) {
+  std::vector<char> is_asked(plan::micro_batches(outline.plan), 0);
+  for (const int m : micro_batches) is_asked[m] = 1;
+  std::vector<DeviceOrder> passes(outline.orders.size());
+  for (std::size_t rank = 0; rank < passes.size(); ++rank) {
+    std::ranges::copy_if(outline.orders[rank], std::back_inserter(passes[rank]),
+                         [&](const StagePass& pass) { return is_asked[pass.micro_batch] != 0; });
+  }
+  return passes;
+}
+
+RankProgram written_program(const PipelineOutline& outline, Rank rank, const std::vector<int>& micro_batches,
+                            const std::vector<DeviceOrder>& passes) {
+  return program_of(outline, passes, rank, [&](int m) { return std::ranges::binary_search(micro_batches, m); });
 }
 
 }  // namespace parabench::plan

@@ -28,7 +28,12 @@ std::optional<PipelineOutline> outline_of(const Case& spec, const models::ModelS
 /// What the rank has in the plan of the case, lane by lane. O(passes of the rank and of those it exchanges messages
 /// with).
 RankProgram written_program(const PipelineOutline& outline, Rank rank);
-/// Of it the operations of these micro-batches, ascending, of which the first has to be 0, and the updates.
-RankProgram written_program(const PipelineOutline& outline, Rank rank, const std::vector<int>& micro_batches);
+
+/// Of all ranks the passes of these micro-batches, ascending.
+std::vector<DeviceOrder> passes_of(const PipelineOutline& outline, const std::vector<int>& micro_batches);
+/// Of written_program() the operations of these micro-batches, ascending, of which the first has to be 0, and the
+/// updates. `passes`: passes_of() these and maybe others.
+RankProgram written_program(const PipelineOutline& outline, Rank rank, const std::vector<int>& micro_batches,
+                            const std::vector<DeviceOrder>& passes);
 
 }  // namespace parabench::plan

@@ -17,15 +17,15 @@ constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 /// What the allocator says that sees every request.
 std::optional<std::int64_t> all_of(const std::vector<Request>& requests, std::int64_t limit) {
   CachingAllocator allocator(limit);
-  std::map<int, std::int64_t> addresses;
+  std::map<int, int> blocks;
   for (int i = 0; i < std::ssize(requests); ++i) {
     if (requests[i].gives_back != Request::none) {
-      allocator.free(addresses.at(requests[i].gives_back));
+      allocator.free(blocks.at(requests[i].gives_back));
       continue;
     }
     const auto block = allocator.allocate(requests[i].bytes, requests[i].stream);
     if (!block) return std::nullopt;
-    addresses[i] = block->address;
+    blocks[i] = block->number;
   }
   return allocator.usage().reserved_peak;
 }

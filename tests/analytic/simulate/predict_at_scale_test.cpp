@@ -6,11 +6,13 @@
 #include "analytic/costs/costs.h"
 #include "analytic/costs/emulation.h"
 #include "analytic/costs/spread_times.h"
+#include "analytic/simulate/pipeline_sweep.h"
 #include "analytic/simulate/predict.h"
 #include "analytic/simulate/predict_copies.h"
 #include "analytic/simulate/predict_outline.h"
 #include "analytic/simulate/simulate.h"
 #include "analytic/simulate/simulate_window.h"
+#include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/strategies/two_copies.h"
 #include "tests/analytic/fixtures.h"
 
@@ -155,6 +157,39 @@ TEST(PredictAtScale, AnOutlinePredictsWhatItsPlanDoes) {
     }
   }
   EXPECT_GT(compared, 100);
+}
+
+TEST(PredictAtScale, AFirstStepThatTellsTheOthersIsSweptAlone) {
+  const HandCosts costs = uneven_costs();
+  int alone = 0, others = 0;
+  for (const Case& spec : synchronous_cases()) {
+    if (!plan::has_outline(spec)) continue;
+    const plan::Profile profile(std::vector<double>(14, 1.0));
+    const plan::Plan plan = plan::make_plan(spec, chain(14), profile, 1);
+    const auto outline = plan::outline_of(spec, chain(14), profile);
+    const plan::Window asked = plan::window(outline->plan, 5, 20);
+    const SweptPipeline swept = sweep(*outline, costs, asked);
+    const plan::Plan all = plan::unroll(plan, asked.steps());
+    const plan::Timeline timeline = simulate(all, costs);
+    const std::vector<double> ends = plan::step_completions(all, timeline);
+    // Every rank's last operation of a step is as much later than that of the step before.
+    const auto all_are_later = [&](double by) {
+      for (std::size_t r = 0; r < all.ranks.size(); ++r) {
+        const auto& spans = timeline.ranks[r][plan::compute_lane];
+        const std::size_t size = spans.size() / asked.steps();
+        for (std::size_t i = size; i < spans.size(); ++i)
+          if (std::abs(spans[i].end - spans[i - size].end - by) > 1e-9 * ends.back()) return false;
+      }
+      return true;
+    };
+    EXPECT_EQ(swept.period.has_value(), all_are_later(ends[1] - ends[0])) << text_of(spec);
+    ++(swept.period ? alone : others);
+    if (!swept.period) continue;
+    EXPECT_TRUE(all_are_later(*swept.period)) << text_of(spec);
+    EXPECT_EQ(swept.steps.size(), 1u) << text_of(spec);
+  }
+  EXPECT_GT(alone, 10);
+  EXPECT_GT(others, 10);
 }
 
 TEST(PredictAtScale, TwoCopiesPredictWhatAllDo) {

@@ -43,6 +43,11 @@ TEST(ReplicatedStage, NumbersOfReplicasWithinABoundAreNeighbours) {
       for (int m = 2; m <= most; ++m) {
         EXPECT_EQ(range.first <= m && m <= range.last, stage_period(load, m, link) <= bound) << "round " << round;
       }
+      for (int guess = 2; guess <= most + 1; ++guess) {
+        const ReplicaRange guessed = replicas_within(load, bound, most, link, guess);
+        EXPECT_EQ(guessed.first, range.first) << "round " << round << ", guess " << guess;
+        EXPECT_EQ(guessed.last, range.last) << "round " << round << ", guess " << guess;
+      }
     }
   }
 }

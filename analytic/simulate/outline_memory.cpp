@@ -9,6 +9,7 @@
 
 #include "analytic/memory/allocations.h"
 #include "analytic/memory/peak_memory.h"
+#include "analytic/memory/resident.h"
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/strategies/pipeline.h"
 
@@ -195,13 +196,19 @@ MemoryUsage highest(const std::vector<std::vector<Event>>& lanes, const Change& 
 
 OutlineMemory::OutlineMemory(const plan::PipelineOutline& outline, const SweptPipeline& swept, const Sizes& sizes,
                              const MemoryModel& memory)
-    : outline_(outline), swept_(swept), sizes_(sizes), memory_(memory), window_(outline.plan) {
+    : outline_(outline),
+      swept_(swept),
+      sizes_(sizes),
+      memory_(memory),
+      process_bytes_(memory.process_bytes(outline.plan)),
+      window_(outline.plan) {
   timeline_.ranks.resize(window_.ranks.size());
 }
 
 MemoryUsage OutlineMemory::of(Rank rank, std::span<const SweptOp> ops) {
   const bool remembers = outline_.plan.spec.device == DeviceKind::cuda;
-  const MemoryUsage usage = remembers ? by_operations(rank, ops) : by_kinds(rank, ops);
+  MemoryUsage usage = remembers ? by_operations(rank, ops) : by_kinds(rank, ops);
+  usage.resident = resident_bytes(outline_.plan, sizes_, process_bytes_, rank, usage);
   window_.ranks[rank.value] = outline_.plan.ranks[rank.value];
   timeline_.ranks[rank.value].clear();
   return usage;

@@ -29,6 +29,7 @@ class OutlineMemory {
   const SweptPipeline& swept_;
   const Sizes& sizes_;
   const MemoryModel& memory_;
+  std::int64_t process_bytes_;
   plan::Plan window_;        ///< with the operations of the rank at hand
   plan::Timeline timeline_;  ///< its alone
 };

@@ -14,8 +14,8 @@ namespace parabench::analytic {
 /// where they send messages instead.
 std::int64_t neighbours_bytes(const plan::Plan& plan, const Sizes& sizes, Rank rank);
 
-/// Highest resident set of the rank's process: `process_bytes` (MemoryModel) + what it counts at its peak + neighbours_bytes.
-/// 0 where process_bytes is not known.
+/// Highest resident set of the rank's process: `process_bytes` (MemoryModel), what it counts at its peak, and
+/// neighbours_bytes(). 0 where process_bytes is 0, not known.
 std::int64_t resident_bytes(const plan::Plan& plan, const Sizes& sizes, std::int64_t process_bytes, Rank rank,
                             const MemoryUsage& counted);
 

@@ -44,7 +44,7 @@ constexpr std::array<std::string_view, 7> names_of(MemoryCategory) {
 /// Bytes of one rank by category at the instant at which their total was highest.
 struct MemoryUsage {
   std::array<std::int64_t, enum_names<MemoryCategory>.size()> category{};
-  std::int64_t resident = 0;  ///< peak resident set; 0 in predictions
+  std::int64_t resident = 0;  ///< peak resident set of the process; 0: not known
   std::int64_t reserved = 0;  ///< most that the caching allocator held of the GPU's memory; 0 on the processor
   /// On a GPU reserved and what lies outside: context, libraries, communicator's buffers. Measured: of the whole GPU,
   /// with all ranks and processes that share it; predicted: what this rank needs.

@@ -73,6 +73,12 @@ std::optional<double> ddlbench_error(const Record& record) {
   return std::nullopt;
 }
 
+std::optional<double> resident_error(const Record& record) {
+  const auto predicted = static_cast<double>(resident_bytes(*record.predicted));
+  const auto measured = static_cast<double>(resident_bytes(*record.measured));
+  return predicted > 0 && measured > 0 ? std::optional(predicted / measured - 1) : std::nullopt;
+}
+
 void require_one_machine(std::span<const ResultsFile> passes) {
   std::string machine;
   for (const ResultsFile& pass : passes) {
@@ -108,6 +114,7 @@ std::span<const ErrorKind> error_kinds() {
       ErrorKind{"adjusted", [](const JudgedCase& one) { return one.adjusted; }},
       ErrorKind{"noise", [](const JudgedCase& one) { return one.noise; }},
       ErrorKind{"peak memory", [](const JudgedCase& one) { return one.memory; }},
+      ErrorKind{"resident memory", [](const JudgedCase& one) { return one.resident; }},
       ErrorKind{"T / np", [](const JudgedCase& one) { return one.per_rank; }},
       ErrorKind{"DDLBench's equations", [](const JudgedCase& one) { return one.ddlbench; }},
   };
@@ -127,6 +134,7 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
     one.predicted_s = value([](const Record& r) { return r.predicted->step_time_s; }).value_or(0);
     one.forecast = value([](const Record& r) { return case_error(r)->step_time; }).value_or(0);
     one.memory = value([](const Record& r) { return case_error(r)->peak_memory; });
+    one.resident = median_of(records, resident_error);
     one.paired = median_of(records, [](const Record& r) { return r.error->paired_step_time_relative; });
     one.adjusted = median_of(records, [](const Record& r) {
       return r.error->adjusted ? std::optional(r.error->adjusted->relative) : std::nullopt;

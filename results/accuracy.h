@@ -25,6 +25,7 @@ struct JudgedCase {
   std::optional<double> adjusted;          ///< the forecast with the drift taken out that canaries show (drift.h)
   std::optional<double> noise;             ///< spread_of() the passes' median steps
   std::optional<double> memory;            ///< of counted peak bytes
+  std::optional<double> resident;          ///< of the largest resident set
   std::optional<double> per_rank;          ///< of T_1 / (np threads): the prediction of sequential training, divided
   std::optional<double> ddlbench;          ///< of DDLBench's equations (Jansen 2020), where they have one
   std::optional<double> held_out;          ///< the forecast's without what was measured at the case's own samples

@@ -100,6 +100,7 @@ const std::array columns = {
     Column{"adjusted", [](const JudgedCase& one) { return known(one.adjusted); }},
     Column{"noise", [](const JudgedCase& one) { return known(one.noise); }},
     Column{"peak_memory", [](const JudgedCase& one) { return known(one.memory); }},
+    Column{"resident_memory", [](const JudgedCase& one) { return known(one.resident); }},
     Column{"time_over_ranks", [](const JudgedCase& one) { return known(one.per_rank); }},
     Column{"ddlbench", [](const JudgedCase& one) { return known(one.ddlbench); }},
     Column{"choice", [](const JudgedCase& one) -> json { return one.choice; }},

@@ -137,7 +137,8 @@ struct PredictionError {
   std::optional<double> paired_step_time_relative;
   std::optional<NoiseFloor> noise_floor;     ///< of step_time_relative; nullopt: one launch, and costs without spread
   std::vector<double> peak_memory_relative;  ///< per rank, total_counted; of ranks that counted none (emulated), none
-  std::vector<Breakdown> breakdown_s;        ///< predicted - measured, per rank; of ranks without a breakdown, none
+  std::vector<double> resident_memory_relative;  ///< per rank, where resident memory was predicted and measured
+  std::vector<Breakdown> breakdown_s;            ///< predicted - measured, per rank; of ranks without a breakdown, none
 };
 
 struct PlanSummary {

@@ -117,6 +117,7 @@ json to_json(const PredictionError& error) {
           {"noise_floor_relative", floor ? json(floor->relative) : json()},
           {"noise_floor_of", floor ? json(floor->of_launches ? "launches" : "calibration") : json()},
           {"peak_memory_relative", error.peak_memory_relative},
+          {"resident_memory_relative", error.resident_memory_relative},
           {"breakdown_s", std::move(breakdown)}};
 }
 

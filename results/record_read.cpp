@@ -214,6 +214,8 @@ PredictionError prediction_error(const JsonReader& value) {
   if (value.has("noise_floor_relative"))
     out.noise_floor = NoiseFloor{real(value, "noise_floor_relative"), text(value, "noise_floor_of") == "launches"};
   out.peak_memory_relative = reals(value.at("peak_memory_relative"));
+  if (value.has("resident_memory_relative"))  // unknown to files of schema 1.13
+    out.resident_memory_relative = reals(value.at("resident_memory_relative"));
   const JsonReader parts = value.at("breakdown_s");
   for (const auto& [name, field] : breakdown_fields) {
     const std::vector<double> per_rank = reals(parts.at(name));

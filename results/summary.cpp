@@ -20,6 +20,13 @@ std::int64_t highest(const std::vector<RankRow>& ranks) {
   return bytes;
 }
 
+template <class RankRow>
+std::int64_t most_resident(const std::vector<RankRow>& ranks) {
+  std::int64_t bytes = 0;
+  for (const RankRow& rank : ranks) bytes = std::max(bytes, rank.peak_memory.resident);
+  return bytes;
+}
+
 }  // namespace
 
 bool counts(const Record& record) { return record.status == Status::ok && !differs(record.equivalence); }
@@ -54,11 +61,8 @@ Placement placement_of(const Measured& measured) {
   return placement_by_names(hosts);
 }
 
-std::int64_t resident_bytes(const Measured& measured) {
-  std::int64_t most = 0;
-  for (const RankMeasured& rank : measured.ranks) most = std::max(most, rank.peak_memory.resident);
-  return most;
-}
+std::int64_t resident_bytes(const Measured& measured) { return most_resident(measured.ranks); }
+std::int64_t resident_bytes(const Predicted& predicted) { return most_resident(predicted.ranks); }
 
 std::optional<std::pair<double, double>> known_interval(const Predicted& predicted) {
   const auto& [low, high] = predicted.interval_s;
@@ -104,6 +108,10 @@ PredictionError compare(const Predicted& predicted, const Measured& measured, st
     if (const auto counted = static_cast<double>(actual.peak_memory.total_counted()); counted > 0) {
       error.peak_memory_relative.push_back(
           relative(static_cast<double>(expected.peak_memory.total_counted()), counted));
+    }
+    if (expected.peak_memory.resident > 0 && actual.peak_memory.resident > 0) {
+      error.resident_memory_relative.push_back(relative(static_cast<double>(expected.peak_memory.resident),
+                                                        static_cast<double>(actual.peak_memory.resident)));
     }
     if (!actual.breakdown_s) continue;
     Breakdown& difference = error.breakdown_s.emplace_back();

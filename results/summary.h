@@ -38,6 +38,7 @@ std::int64_t peak_bytes(const Predicted& predicted);
 Placement placement_of(const Measured& measured);
 /// Largest resident set of a rank; 0 where it is not known.
 std::int64_t resident_bytes(const Measured& measured);
+std::int64_t resident_bytes(const Predicted& predicted);
 
 /// The interval that the spread of the calibrated costs gives; nullopt where costs have none, as those of a data sheet.
 std::optional<std::pair<double, double>> known_interval(const Predicted& predicted);

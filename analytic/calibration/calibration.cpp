@@ -12,6 +12,10 @@
 
 namespace parabench::analytic {
 
+std::span<const Calibration> launches_in(const Calibration& calibration) {
+  return calibration.launches.empty() ? std::span(&calibration, 1) : std::span(calibration.launches);
+}
+
 LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks) {
   return layer_key(models::signature(layer, in), first, spec, busy_ranks);
 }

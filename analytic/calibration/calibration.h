@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -89,11 +90,18 @@ struct Calibration {
   std::map<UpdateKey, RatesByBusy> update_s_per_parameter;   ///< cpu: one thread per rank
   std::map<DeviceKind, RatesByBusy> copy_bytes_per_s;        ///< cpu: within memory; cuda: from pinned host memory
   std::map<DeviceKind, double> step_overhead_s;              ///< executor's own time per operation
+  /// Resident bytes of a rank's process beside its counted memory, at the peaks of both in a launch's first chain of
+  /// layers: program and libraries, what these make for the layers, the allocator's slack. Of one launch, whose layers
+  /// say of what model; 0: of several, on GPUs, not measured.
+  std::int64_t process_bytes = 0;
   // Of a GPU; 0, or no entry: not measured.
   double launch_floor_s = 0;                               ///< per kernel, launched one after the other
   std::int64_t context_bytes = 0;                          ///< that a process holds there before its first tensor
   std::map<std::string, std::int64_t> communicator_bytes;  ///< a rank's own buffers there, by comm
 };
+
+/// The launches of a calibration in place, or itself.
+std::span<const Calibration> launches_in(const Calibration& calibration);
 
 /// The device whose measurements hold for a case: emulated devices sleep for the times of the processor.
 DeviceKind measured_device(const Case& spec);

@@ -23,7 +23,7 @@ using nlohmann::json;
 constexpr std::string_view format_name = "parabench calibration";
 // 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3:
 // graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries. 3: every launch whole,
-// curves by hosts. 3.1: curves of reduce-scatters and all-gathers.
+// curves by hosts. 3.1: curves of reduce-scatters and all-gathers; resident memory of processes.
 constexpr int schema_major = 3, merged_major = 2;
 constexpr std::string_view schema_version = "3.1";
 
@@ -215,6 +215,7 @@ json launch_to_json(const Calibration& launch) {
           {"update_s_per_parameter", rates_to_json(launch.update_s_per_parameter)},
           {"copy_bytes_per_s", rates_to_json(launch.copy_bytes_per_s)},
           {"step_overhead_s", overhead_of(launch, DeviceKind::cpu)},
+          {"process_bytes", launch.process_bytes},
           {"gpu", gpu_figures_to_json(launch)}};
 }
 
@@ -249,6 +250,7 @@ Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine) 
   read_rates(row.at("update_s_per_parameter"), launch.update_s_per_parameter);
   read_rates(row.at("copy_bytes_per_s"), launch.copy_bytes_per_s);
   if (const double s = row.get_at_least("step_overhead_s", 0.0); s > 0) launch.step_overhead_s[DeviceKind::cpu] = s;
+  if (row.has("process_bytes")) launch.process_bytes = bytes(row, "process_bytes");  // unknown to files of schema 3.0
   if (row.has("gpu")) read_gpu_figures(row.at("gpu"), launch);
   return launch;
 }

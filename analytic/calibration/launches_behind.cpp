@@ -11,11 +11,6 @@
 namespace parabench::analytic {
 namespace {
 
-/// The launches of a calibration in place, or itself.
-std::span<const Calibration> launches_in(const Calibration& calibration) {
-  return calibration.launches.empty() ? std::span(&calibration, 1) : std::span(calibration.launches);
-}
-
 /// nullptr: not measured.
 const LayerTiming* find_row(const Calibration& calibration, const LayerRow& row) {
   const auto found = calibration.layers.find(row.first);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "analytic/calibration/process_bytes.h"
 #include "analytic/costs/data_sheet_rates.h"
 #include "analytic/costs/gpu_sheet.h"
 #include "base/case_text.h"
@@ -55,6 +56,10 @@ class CalibratedMemory final : public MemoryModel {
             .communicator_bytes = plan.spec.np > 1 ? communicator_bytes(plan.spec.comm) : 0,
             .matrix_workspace_bytes = matrix_workspace_bytes(gpu),
             .memory_bytes = gpu ? gpu->memory_bytes : 0};
+  }
+
+  std::int64_t process_bytes(const plan::Plan& plan) const override {
+    return analytic::process_bytes(measured_->calibration, sizes(), plan.spec);
   }
 
  private:

@@ -16,6 +16,7 @@ class NoMemory final : public MemoryModel {
   std::int64_t saved_bytes(const plan::Plan&, Rank, const plan::Op&) const override { return 0; }
   std::int64_t peak_bytes(const plan::Plan&, Rank, const plan::Op&) const override { return 0; }
   DeviceOverhead device_overhead(const plan::Plan&) const override { return {}; }
+  std::int64_t process_bytes(const plan::Plan&) const override { return 0; }
 };
 
 }  // namespace

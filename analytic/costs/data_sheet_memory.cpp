@@ -27,6 +27,7 @@ class DataSheetMemory final : public MemoryModel {
             .matrix_workspace_bytes = matrix_workspace_bytes(gpu),
             .memory_bytes = gpu ? gpu->memory_bytes : 0};
   }
+  std::int64_t process_bytes(const plan::Plan&) const override { return 0; }
 
  private:
   MachineInfo machine_;

@@ -25,6 +25,8 @@ class MemoryModel {
   /// Highest use during a backward above the bytes held before it; during a forward, above these and its saved_bytes.
   virtual std::int64_t peak_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const = 0;
   virtual DeviceOverhead device_overhead(const plan::Plan& plan) const = 0;
+  /// Resident memory of a rank's process without what is counted (Calibration::process_bytes); 0: not known.
+  virtual std::int64_t process_bytes(const plan::Plan& plan) const = 0;
 };
 
 }  // namespace parabench::analytic

@@ -8,6 +8,7 @@
 
 #include "analytic/memory/allocations.h"
 #include "analytic/memory/replay.h"
+#include "analytic/memory/resident.h"
 
 namespace parabench::analytic {
 namespace {
@@ -125,17 +126,21 @@ MemoryUsage peak_of(std::span<const Allocation> all, const plan::Plan& plan, con
 
 MemoryUsage peak_memory(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
                         const plan::Timeline& timeline, Rank rank) {
-  return peak_of(allocations(plan, sizes, memory, timeline, rank), plan, memory);
+  MemoryUsage peak = peak_of(allocations(plan, sizes, memory, timeline, rank), plan, memory);
+  peak.resident = resident_bytes(plan, sizes, memory.process_bytes(plan), rank, peak);
+  return peak;
 }
 
 std::vector<MemoryUsage> peak_memories(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
                                        const plan::Timeline& timeline) {
+  const std::int64_t process_bytes = memory.process_bytes(plan);
   std::vector<MemoryUsage> peaks;
   std::vector<Allocation> before;
   for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank) {
     std::vector<Allocation> all = allocations(plan, sizes, memory, timeline, rank);
     const bool is_twin = !peaks.empty() && all == before;
     peaks.push_back(is_twin ? peaks.back() : peak_of(all, plan, memory));
+    peaks.back().resident = resident_bytes(plan, sizes, process_bytes, rank, peaks.back());
     before = std::move(all);
   }
   return peaks;

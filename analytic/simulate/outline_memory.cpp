@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analytic/memory/peak_memory.h"
+#include "analytic/memory/resident.h"
 #include "parallelism/plan/dependencies.h"
 
 namespace parabench::analytic {
@@ -53,6 +54,7 @@ OutlineMemory::OutlineMemory(const plan::PipelineOutline& outline, const SweptPi
       memory_(memory),
       kinds_(outline),
       lanes_of_(outline.orders.size()),
+      process_bytes_(memory.process_bytes(outline.plan)),
       window_(outline.plan) {
   timeline_.ranks.resize(window_.ranks.size());
   for (int lane = 0; lane < std::ssize(swept.lanes); ++lane) {
@@ -70,9 +72,10 @@ OutlineMemory::OutlineMemory(const plan::PipelineOutline& outline, const SweptPi
 
 MemoryUsage OutlineMemory::of(Rank rank, std::span<const SweptOp> ops) {
   const bool remembers = outline_.plan.spec.device == DeviceKind::cuda;
-  const MemoryUsage usage = remembers                     ? by_operations(rank, ops)
-                            : splits_some(outline_, rank) ? by_kinds(rank, ops, MicroBatchKinds(outline_, rank))
-                                                          : by_kinds(rank, ops, kinds_);
+  MemoryUsage usage = remembers                     ? by_operations(rank, ops)
+                      : splits_some(outline_, rank) ? by_kinds(rank, ops, MicroBatchKinds(outline_, rank))
+                                                    : by_kinds(rank, ops, kinds_);
+  usage.resident = resident_bytes(outline_.plan, sizes_, process_bytes_, rank, usage);
   window_.ranks[rank.value] = plan::RankProgram(outline_.plan.ranks[rank.value]);  // moved, lest lanes keep their room
   timeline_.ranks[rank.value].clear();
   return usage;

@@ -47,8 +47,9 @@ class OutlineMemory {
   std::vector<plan::DeviceOrder> first_passes_;  ///< of the first micro-batches of all kinds
   std::vector<std::vector<int>> lanes_of_;       ///< of messages, by rank
   std::vector<std::vector<Event>> events_;       ///< of the rank at hand: of its compute lane, of its lanes of messages
-  plan::Plan window_;                            ///< with the operations of the rank at hand
-  plan::Timeline timeline_;                      ///< its alone
+  std::int64_t process_bytes_;
+  plan::Plan window_;        ///< with the operations of the rank at hand
+  plan::Timeline timeline_;  ///< its alone
 };
 
 }  // namespace parabench::analytic

@@ -128,6 +128,19 @@ class Writer {
         with_assumption("as calibrated; typical figures where nobody measured them"));
   }
 
+  /// The process that needs most on the processor.
+  void resident_memory(const MemoryModel& model, std::span<const RankPredicted> ranks) {
+    const auto& most =
+        *std::ranges::max_element(ranks, {}, [](const RankPredicted& r) { return r.peak_memory.resident; });
+    const MemoryUsage& memory = most.peak_memory;
+    if (memory.resident == 0) return;
+    const std::int64_t process = model.process_bytes(plan_), counted = memory.total_counted();
+    add(fmt::format("memory_resident[rank {}]", most.rank.value), static_cast<double>(memory.resident), "bytes",
+        fmt::format("process {} + counted {} + shares of other ranks' arenas {}", process, counted,
+                    memory.resident - process - counted),
+        "resident less counted in a calibration's first chain of the layers");
+  }
+
   /// What the strategy's formulas say of the rank that holds most and of the busiest one, and what the latter sends.
   void closed_forms(const plan::Plan& counted, const MemoryModel& model, std::span<const RankPredicted> ranks,
                     Rank busiest) {
@@ -387,6 +400,7 @@ std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const Tim
   writer.replication();
   writer.exchanges_over_backward();
   writer.device_memory(memory, ranks);
+  writer.resident_memory(memory, ranks);
   if (plan.ranks.size() > 1) writer.closed_forms(counted, memory, ranks, busiest);
   const double flops = models::training_flops(sizes.model()).value * plan::batch_samples(plan);
   writer.add("flops_per_step", flops, "FLOP", "samples x (forward + backward FLOPs), a multiply-add counts 2",

@@ -3,13 +3,27 @@
 #include <algorithm>
 #include <string>
 
+#include "analytic/calibration/process_bytes.h"
 #include "analytic/calibration/scope.h"
 #include "base/case_text.h"
 #include "suite/rank/calibration_blocks.h"
 #include "suite/rank/canary.h"
+#include "suite/rank/layer_chain.h"
+#include "suite/rank/resident.h"
 #include "suite/rank/transfers.h"
 
 namespace parabench::rank {
+namespace {
+
+/// First of all, while the allocator keeps nothing that other chains have left; 0 where nobody asks for it.
+std::int64_t process_bytes_of(const Launch& launch, exec::Device& device) {
+  constexpr int steps = 3;
+  if (!analytic::has_process_of_its_own(launch.plan.spec)) return 0;
+  time_layers(launch, device, analytic::calibration_scope(launch.plan).samples.back(), steps, [] {});
+  return std::max<std::int64_t>(0, resident_peak_bytes() - device.account().peak().total_counted());
+}
+
+}  // namespace
 
 analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, exec::Device& device,
                                 const RankPlace& place) {
@@ -22,9 +36,11 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
   };
   const CanaryWatch canary(spec, comm, device);
   const std::int64_t outside_before = outside_allocator();
+  const std::int64_t process_bytes = process_bytes_of(launch, device);
   analytic::Calibration calibration;
   calibration.machine = launch.machine;
   time_chains(launch, comm, device, analytic::calibration_scope(launch.plan).samples, {}, calibration);
+  calibration.process_bytes = process_bytes;
   const std::int64_t outside_chains = outside_allocator();
   time_copies(launch, comm, device, calibration);
   const ReductionBuffer buffer = reduction_buffer(launch, comm, device);

@@ -22,6 +22,7 @@
 #include "base/host_name.h"
 #include "base/statistics.h"
 #include "parallelism/comm/gather.h"
+#include "suite/rank/resident.h"
 
 namespace parabench::rank {
 namespace {
@@ -96,9 +97,6 @@ std::int64_t involuntary_switches() {
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_nivcsw;
 }
-
-/// The highest resident set from now on. Where the file cannot be written, the peak stays as it is.
-void reset_resident_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 }  // namespace
 

@@ -1,7 +1,5 @@
 #include "suite/rank/measure.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -27,15 +25,10 @@
 #include "suite/rank/rank_reports.h"
 #include "suite/rank/reductions.h"
 #include "suite/rank/reply.h"
+#include "suite/rank/resident.h"
 
 namespace parabench::rank {
 namespace {
-
-std::int64_t peak_resident_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
-}
 
 /// Type of the rank's weights; nullopt where its stage has none.
 std::optional<torch::ScalarType> weight_type(const exec::StageState& state, const std::vector<SegmentId>& held) {
@@ -217,7 +210,7 @@ results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::
   results::RankMeasured& measured = mine.measured;
   measured.cpuset = place.cpuset;
   measured.peak_memory = {.category = device.account().peak().category,
-                          .resident = peak_resident_bytes(),
+                          .resident = resident_peak_bytes(),
                           .reserved = device.peak_reserved(),
                           .device_used = device.used()};
   measured.bytes_sent = traffic.sent / plan.steps;

@@ -90,10 +90,12 @@ class HandCosts final : public TimeModel, public MemoryModel {
     return op.kind == plan::OpKind::forward ? forward_peak : backward_peak;
   }
   DeviceOverhead device_overhead(const plan::Plan&) const override { return overhead; }
+  std::int64_t process_bytes(const plan::Plan&) const override { return process; }
   int cores() const override { return cores_; }
   std::string source() const override { return "unit"; }
 
   DeviceOverhead overhead;
+  std::int64_t process = 0;
   std::int64_t saved = 0, forward_peak = 0, backward_peak = 0;
 
  private:

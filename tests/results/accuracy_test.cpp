@@ -73,6 +73,18 @@ TEST(Accuracy, CasesThatDoNotCountAreLeftOut) {
   EXPECT_EQ(judged_cases(passes)[0].id, alone);
 }
 
+TEST(Accuracy, ResidentMemoryIsThatOfTheRankThatNeedsMost) {
+  std::vector<ResultsFile> passes = {pass({{gpipe, 1}})};
+  EXPECT_FALSE(judged_cases(passes)[0].resident) << "it was not predicted";
+  Record& record = passes[0].records[0];
+  record.measured->ranks[0].peak_memory.resident = 400;
+  record.measured->ranks[1].peak_memory.resident = 200;
+  record.predicted->ranks[0].peak_memory.resident = 250;
+  record.predicted->ranks[1].peak_memory.resident = 300;
+  EXPECT_DOUBLE_EQ(judged_cases(passes)[0].resident.value(), -0.25);
+  EXPECT_THAT(accuracy_text(judged_cases(passes)), HasSubstr("resident memory"));
+}
+
 TEST(Accuracy, PassesOfAnotherMachineAreRefused) {
   std::vector<ResultsFile> passes = {pass({{gpipe, 1}}), pass({{gpipe, 1}})};
   ASSERT_TRUE(passes[1].calibration);
@@ -99,10 +111,10 @@ TEST(Accuracy, TextTableAndJsonHoldEveryCase) {
   const std::string csv = accuracy_csv(judged);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 3);
   EXPECT_THAT(csv, testing::StartsWith("id,passes,measured_s,predicted_s,forecast,held_out,stale,paired,adjusted,noise,"
-                                       "peak_memory,time_over_ranks,ddlbench,choice,largest_term\n"));
+                                       "peak_memory,resident_memory,time_over_ranks,ddlbench,choice,largest_term\n"));
   const nlohmann::json cases = accuracy_json(judged)["cases"];
   ASSERT_EQ(cases.size(), 2u);
-  EXPECT_EQ(cases[0].size(), 15u);
+  EXPECT_EQ(cases[0].size(), 16u);
   EXPECT_THAT(csv, HasSubstr("\n" + cases[1]["id"].get<std::string>() + ",1,"));
   EXPECT_EQ(cases[1]["measured_s"], judged[1].measured_s);
   EXPECT_EQ(cases[1]["time_over_ranks"], nullptr);

@@ -21,7 +21,10 @@ namespace parabench::results {
 namespace {
 
 using nlohmann::json;
+using testing::DoubleNear;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 const char* const gpipe = "resnet18/cifar10-synthetic/gpipe/np:2/batch:32";
 
@@ -60,6 +63,28 @@ TEST(Compare, IsPredictedAgainstMeasured) {
   EXPECT_DOUBLE_EQ(error.step_time_relative, -0.25);
   EXPECT_DOUBLE_EQ(error.peak_memory_relative[1], 0.2);
   EXPECT_DOUBLE_EQ(error.breakdown_s[1].bubble, -0.5);
+}
+
+TEST(Compare, OfResidentMemoryWhereItWasPredictedAndMeasured) {
+  const Record record = ok_record(gpipe, 400);
+  Predicted predicted = *record.predicted;
+  Measured measured = *record.measured;
+  for (RankMeasured& rank : measured.ranks) rank.peak_memory.resident = 1000;
+  for (RankPredicted& rank : predicted.ranks) rank.peak_memory.resident = 0;
+  EXPECT_THAT(compare(predicted, measured).resident_memory_relative, IsEmpty());
+  predicted.ranks[0].peak_memory.resident = 1250;
+  predicted.ranks[1].peak_memory.resident = 900;
+  EXPECT_THAT(compare(predicted, measured).resident_memory_relative, ElementsAre(0.25, DoubleNear(-0.1, 1e-12)));
+  measured.ranks[0].peak_memory.resident = measured.ranks[1].peak_memory.resident = 0;
+  EXPECT_THAT(compare(predicted, measured).resident_memory_relative, IsEmpty());
+}
+
+TEST(RecordJson, FilesOfSchema1_13HaveNoErrorOfResidentMemory) {
+  json written = to_json(ok_record(gpipe, 400));
+  written["error"]["resident_memory_relative"] = {0.25, 0.5};
+  EXPECT_THAT(read(written).error->resident_memory_relative, ElementsAre(0.25, 0.5));
+  written["error"].erase("resident_memory_relative");
+  EXPECT_THAT(read(written).error->resident_memory_relative, IsEmpty());
 }
 
 TEST(Compare, OfSeveralLaunchesTheNoiseFloorIsEachOnePredictedByTheOthers) {
@@ -124,7 +149,7 @@ TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
   EXPECT_EQ(keys(record["error"]),
             (std::set<std::string>{"step_time_relative", "adjusted_step_time_relative", "adjusted_exponent",
                                    "paired_step_time_relative", "noise_floor_relative", "noise_floor_of",
-                                   "peak_memory_relative", "breakdown_s"}));
+                                   "peak_memory_relative", "resident_memory_relative", "breakdown_s"}));
   EXPECT_EQ(keys(record["measured"]["canary"][0]),
             (std::set<std::string>{"matrix_product_s", "triad_s", "steal_share", "involuntary_switches"}));
   EXPECT_EQ(record["error"]["breakdown_s"]["forward"].size(), 2U) << "one difference per rank";

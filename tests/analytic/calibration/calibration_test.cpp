@@ -250,7 +250,7 @@ TEST(Calibration, RefusesForeignNewerAndIncompleteFiles) {
 
 TEST(Calibration, AcceptsANewerMinorVersion) {
   json file = to_json(example());
-  file["schema_version"] = "3.1";
+  file["schema_version"] = "3.2";
   file["something_new"] = 1;
   EXPECT_EQ(text(calibration_from_json(file)), text(example()));
 }
@@ -277,6 +277,16 @@ TEST(Calibration, FilesWithoutDevicesAreTheProcessors) {
     }
   }
   EXPECT_EQ(text(calibration_from_json(old)), text(cpu));
+}
+
+TEST(Calibration, ResidentMemoryIsReadBackAndUnknownToFilesOfSchema3_0) {
+  Calibration known = example();
+  known.process_bytes = 160 << 20;
+  json file = to_json(known);
+  EXPECT_EQ(calibration_from_json(file).process_bytes, 160 << 20);
+  file["schema_version"] = "3.0";
+  file["launches"][0].erase("process_bytes");
+  EXPECT_EQ(text(calibration_from_json(file)), text(example()));
 }
 
 TEST(Calibration, NamesTheFileThatIsMissingTruncatedOrForeign) {

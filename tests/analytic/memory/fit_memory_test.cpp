@@ -37,6 +37,7 @@ class LayerCosts final : public TimeModel, public MemoryModel {
   }
   std::int64_t peak_bytes(const plan::Plan&, Rank, const plan::Op&) const override { return 0; }
   DeviceOverhead device_overhead(const plan::Plan&) const override { return {}; }
+  std::int64_t process_bytes(const plan::Plan&) const override { return 0; }
   int cores() const override { return 0; }
   std::string source() const override { return "unit"; }
 

@@ -334,6 +334,10 @@ class RankProgram(unittest.TestCase):
             self.assertGreater(record["predicted"]["step_time_s"], 0)
             for error in record["error"]["peak_memory_relative"]:
                 self.assertLess(abs(error), 0.25, record["id"])
+            ranks, own = record["parameters"]["np"], "comm:threads" not in record["id"]
+            self.assertEqual(len(record["error"]["resident_memory_relative"]), ranks if own else 0, record["id"])
+            for error in record["error"]["resident_memory_relative"]:
+                self.assertLess(abs(error), 0.25, record["id"])
         self.assertEqual(subprocess.run([f"{BIN}/parabench", "validate", out], env=self.environment,
                                         stdout=subprocess.DEVNULL).returncode, 0)
 

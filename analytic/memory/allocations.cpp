@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include "analytic/memory/pass_spans.h"
 #include "base/compression.h"
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/input_pieces.h"
@@ -47,54 +48,6 @@ bool multiplies_matrices(std::span<const models::LayerSpec> layers) {
         layer.nodes, [](const models::Node& n) { return std::holds_alternative<models::Linear>(n.operation); });
   });
 }
-
-/// When each pass of a rank ran, and when what follows from it was sent to a neighbour.
-class PassIndex {
- public:
-  PassIndex(const plan::Plan& plan, Rank rank, std::span<const std::vector<plan::Span>> spans)
-      : steps_(plan.steps), micro_batches_(plan::micro_batches(plan)), row_(plan.segments.size(), -1) {
-    const std::vector<SegmentId> held = plan::segments_held(plan, rank);
-    for (int row = 0; row < std::ssize(held); ++row) row_[held[row].value] = row;
-    for (auto& of_kind : spans_) of_kind.resize(held.size() * steps_ * micro_batches_);
-    const auto& lanes = plan.ranks[rank.value].lanes;
-    for (std::size_t l = 0; l < lanes.size(); ++l) {
-      const bool sends = lanes[l].key.kind == plan::LaneKind::send && plan::is_of_micro_batch(lanes[l].key.purpose);
-      if (!sends && lanes[l].key.kind != plan::LaneKind::compute) continue;
-      for (std::size_t i = 0; i < lanes[l].ops.size(); ++i) {
-        const plan::Op& op = lanes[l].ops[i];
-        if (sends ? op.port > 0 : !plan::is_pass(op.kind)) continue;
-        const int row = sends ? row_of(op.payload) : static_cast<int>(op.kind);
-        const plan::Span*& known = spans_[row][place(op, op.segment.value)];
-        if (!known) known = &spans[l][i];
-      }
-    }
-  }
-
-  /// Of the segments that the rank holds.
-  int row(SegmentId segment) const { return row_[segment.value]; }
-
-  /// Of the pass of `kind` that handles the piece of `op` on another segment; nullptr where the rank has none.
-  const plan::Span* find(plan::OpKind kind, const plan::Op& op, int segments_away) const {
-    const int segment = op.segment.value + segments_away;
-    if (segment < 0 || segment >= std::ssize(row_) || row_[segment] < 0) return nullptr;
-    return spans_[static_cast<int>(kind)][place(op, segment)];
-  }
-  /// Of the message with what a pass made for the segment next to its own; nullptr where nothing is sent.
-  const plan::Span* find_send(plan::Payload payload, const plan::Op& op) const {
-    return spans_[row_of(payload)][place(op, op.segment.value)];
-  }
-
- private:
-  static int row_of(plan::Payload payload) { return pass_kinds + (payload == plan::Payload::activation ? 0 : 1); }
-  std::size_t place(const plan::Op& op, int segment) const {
-    return (static_cast<std::size_t>(row_[segment]) * steps_ + op.step.value) * micro_batches_ + op.micro_batch.value;
-  }
-
-  int steps_, micro_batches_;
-  std::vector<int> row_;  ///< by segment; -1: the rank does not hold it
-  static constexpr int pass_kinds = static_cast<int>(plan::OpKind::recompute) + 1;
-  std::array<std::vector<const plan::Span*>, pass_kinds + 2> spans_;  ///< [kind, or send][row][step][micro-batch]
-};
 
 class Ledger {
  public:
@@ -500,7 +453,7 @@ class Ledger {
   Rank rank_;
   plan::PortsOfSegments ports_;
   const std::vector<std::vector<plan::Span>>& spans_;  ///< [lane][index]
-  PassIndex passes_;
+  PassSpans passes_;
   std::map<std::tuple<SegmentId, StepId, Rank>, double> pushed_until_;  ///< on a server, by run and worker
   std::unordered_map<Place, const plan::Span*, PlaceHash> sends_;       ///< of skips
   struct Known {

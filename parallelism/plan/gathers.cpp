@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "parallelism/plan/ties.h"
+
 namespace parabench::plan {
 
 GatherIndex::GatherIndex(const Plan& plan, Rank rank)
@@ -46,8 +48,7 @@ std::size_t GatherIndex::place(SegmentId s, StepId step) const {
 }
 
 std::vector<SegmentId> GatherIndex::read(const Op& pass) const {
-  if (plan_.tie && plan_.tie->shared && pass.segment == plan_.tie->copy && plan_.tie->original != plan_.tie->copy)
-    return {pass.segment, plan_.tie->original};
+  if (const auto original = shared_original(plan_, pass.segment)) return {pass.segment, *original};
   return {pass.segment};
 }
 

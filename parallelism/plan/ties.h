@@ -14,6 +14,14 @@ namespace parabench::plan {
 /// then differ, and where the two segments read different weight versions: one tensor has one version at a time.
 std::optional<TiedSegments> tied_segments(const Plan& plan, const models::ModelSpec& model);
 
+/// The other segment whose weights a segment reads: of the copy of a shared tied tensor the original, where it is one
+/// of another segment.
+inline std::optional<SegmentId> shared_original(const Plan& plan, SegmentId s) {
+  const std::optional<TiedSegments>& tie = plan.tie;
+  if (!tie || !tie->shared || s != tie->copy || tie->original == tie->copy) return std::nullopt;
+  return tie->original;
+}
+
 /// The ranks among which the gradients of the tied tensor are summed that `rank` has, ascending: the holders of either
 /// segment for the same replica and shard. Precondition: the plan has a tie that is not shared, and the rank holds one
 /// of its segments.

@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 const std::string copies = "mlp[layers=4]/cifar10-synthetic/data-parallel/np:4/batch:16";
-const std::string on_gpus = "resnet50/imagenet-synthetic/data-parallel/np:8/batch:64/device:cuda";
+const std::string on_gpus = "vgg16/imagenet-synthetic/data-parallel/np:8/batch:8/device:cuda";
 
 class HostsTest : public FrontTest {
  protected:
@@ -73,7 +73,7 @@ TEST_F(HostsTest, OfASheetHaveItsGpusAndItsNetwork) {
   };
   EXPECT_EQ(on("1"), step_s(on_gpus, {"--hardware", "v100-sxm-32gb"})) << "eight ranks fill one";
   EXPECT_GT(on("2"), on("1")) << "four NICs of 100 Gbit/s are slower than NVLink";
-  const std::string sixteen = "resnet50/imagenet-synthetic/data-parallel/np:16/batch:64/device:cuda";
+  const std::string sixteen = "vgg16/imagenet-synthetic/data-parallel/np:16/batch:16/device:cuda";
   EXPECT_THAT(refusal({"predict", sixteen, "--hardware", "v100-sxm-32gb"}, "1"),
               AllOf(HasSubstr("--hosts: got '1', expected at least 2 for np:16"), HasSubstr("try --hosts 2")));
   json sheet = json::parse(run({"list", "--hardware", "--json"}).out)[0];

@@ -14,13 +14,23 @@ int halving_doubling_rounds(int members, bool whole) {
 
 std::int64_t bytes_for_rounds(int spared) { return std::max(0, spared) * (std::int64_t{32} << 10); }
 
-ReduceKind automatic_reduce(int members) {
-  return std::has_single_bit(static_cast<unsigned>(members)) ? ReduceKind::halving_doubling : ReduceKind::ring;
+int hierarchical_rounds(const GroupShape& shape, bool whole) {
+  return (whole ? 2 : 1) * (shape.most - 1 + shape.hosts - 1);
 }
 
-ReduceKind automatic_reduce(int members, bool whole, std::int64_t bytes) {
-  const int spared = ring_rounds(members, whole) - halving_doubling_rounds(members, whole);
-  return bytes <= bytes_for_rounds(spared) ? ReduceKind::halving_doubling : automatic_reduce(members);
+ReduceKind automatic_reduce(const GroupShape& shape) {
+  if (shape.hosts > 1 && shape.most > 1) return ReduceKind::hierarchical;
+  return std::has_single_bit(static_cast<unsigned>(shape.ranks)) ? ReduceKind::halving_doubling : ReduceKind::ring;
+}
+
+std::int64_t halving_doubling_bytes(const GroupShape& shape, bool whole) {
+  const int few = halving_doubling_rounds(shape.ranks, whole);
+  const bool in_steps = automatic_reduce(shape) == ReduceKind::hierarchical;
+  return bytes_for_rounds((in_steps ? hierarchical_rounds(shape, whole) : ring_rounds(shape.ranks, whole)) - few);
+}
+
+ReduceKind automatic_reduce(const GroupShape& shape, bool whole, std::int64_t bytes) {
+  return bytes <= halving_doubling_bytes(shape, whole) ? ReduceKind::halving_doubling : automatic_reduce(shape);
 }
 
 }  // namespace parabench

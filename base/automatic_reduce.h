@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/case.h"
+#include "base/placement.h"
 
 namespace parabench {
 
@@ -17,11 +18,17 @@ int halving_doubling_rounds(int members, bool whole);
 /// Gbit/s); 0 for less than none.
 std::int64_t bytes_for_rounds(int spared);
 
-/// For large buffers among members that are all as far from each other, each on a host of its own or all on one:
-/// halving_doubling where they are a power of two, which has the fewest rounds and the fewest bytes; else ring, which
-/// spares the bytes of pairs that act as one.
-ReduceKind automatic_reduce(int members);
-/// The same for `bytes`: halving_doubling in place of a ring where the rounds that it spares are worth more.
-ReduceKind automatic_reduce(int members, bool whole, std::int64_t bytes);
+/// By rings within hosts, then between them: (g - 1) + (m - 1), whole twice as many, on m hosts with up to g members.
+int hierarchical_rounds(const GroupShape& shape, bool whole);
+
+/// For large buffers in groups of this shape: hierarchical where hosts have several members, and there are several,
+/// since only there fewer bytes cross. Members that are all as far from each other, each on a host of its own or all on
+/// one: halving_doubling where they are a power of two, which has the fewest rounds and the fewest bytes; else ring,
+/// which spares the bytes of pairs that act as one.
+ReduceKind automatic_reduce(const GroupShape& shape);
+/// Up to so many bytes halving_doubling takes the place of that: the rounds that it spares are worth more.
+std::int64_t halving_doubling_bytes(const GroupShape& shape, bool whole);
+/// The one of the two for `bytes`.
+ReduceKind automatic_reduce(const GroupShape& shape, bool whole, std::int64_t bytes);
 
 }  // namespace parabench

@@ -25,11 +25,19 @@ struct GpuRates {
   bool operator==(const GpuRates&) const = default;
 };
 
+/// Racks that are alike, of consecutive hosts.
+struct HostRacks {
+  int hosts = 1;                  ///< of each
+  double uplink_bytes_per_s = 0;  ///< of a rack to all others, one way
+  double latency_s = 0;           ///< of a message from one rack to another
+};
+
 /// What joins hosts that are alike.
 struct HostNetwork {
-  int nics = 1;            ///< of a host
-  double bytes_per_s = 0;  ///< of each, one way
-  double latency_s = 0;    ///< of a message from one host to another
+  int nics = 1;                         ///< of a host
+  double bytes_per_s = 0;               ///< of each, one way
+  double latency_s = 0;                 ///< of a message from one host to another
+  std::optional<HostRacks> racks = {};  ///< nullopt: any two hosts are as far from each other as any other two
 };
 
 /// What somebody's file says of a machine (hardware.h), where its parts' names would have to tell it.
@@ -38,6 +46,7 @@ struct HardwareSheet {
   double memory_bytes_per_s = 0;       ///< peak, of the host's memory
   std::optional<GpuRates> gpu;         ///< of each; nullopt: no GPU
   std::optional<HostNetwork> network;  ///< nullopt: there is one host
+  int hosts = 0;  ///< among which consecutive ranks are divided evenly; 0: ranks on GPUs fill as many as it takes
 };
 
 struct MachineInfo {

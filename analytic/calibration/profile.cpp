@@ -6,6 +6,7 @@
 #include "analytic/costs/emulation.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/costs/spread_times.h"
+#include "analytic/costs/sum_times.h"
 #include "base/error.h"
 #include "base/optimizer.h"
 #include "base/sum_order.h"
@@ -101,23 +102,16 @@ double link_bytes_per_s(const TimeModel& time, const TimeModel& data_sheet, cons
 }
 
 /// Of a sum among all ranks, each of which holds the whole model.
-plan::SumTimes sum_times(const TimeModel& time, const TimeModel& data_sheet, const Sizes& sizes, plan::Plan plan) {
-  if (plan.spec.np == 1) return {};
-  plan.ranks.assign(plan.spec.np, plan.ranks.front());
-  plan.groups = {{plan::Axis::data, {}}};
-  for (Rank r; r.value < plan.spec.np; ++r) plan.groups.front().ranks.push_back(r);
-  const auto segments = static_cast<int>(plan.segments.size());
-  const plan::Op sum = plan::all_reduce(SegmentId(0), segments, StepId(0), GroupId(0));
-  const auto parts = [&](const TimeModel& model) { return model.parts(plan, Rank(0), sum, 1); };
-  TimeParts whole;
+plan::SumTimes sum_of_all(const TimeModel& time, const TimeModel& data_sheet, const Sizes& sizes,
+                          const plan::Plan& layers) {
+  if (layers.spec.np == 1) return {};
+  std::vector<Rank> all;
+  for (Rank r; r.value < layers.spec.np; ++r) all.push_back(r);
   try {
-    whole = parts(time);
+    return sum_times(time, sizes, layers, all);
   } catch (const Error&) {
-    whole = parts(data_sheet);  // never measured with these ranks
+    return sum_times(data_sheet, sizes, layers, all);  // never measured with these ranks
   }
-  const double transfer = whole.total() - whole.latency;
-  const auto bytes = static_cast<double>(sizes.payload_bytes(plan, Rank(0), sum));
-  return {whole.latency, transfer > 0 ? bytes / transfer : 0};
 }
 
 }  // namespace
@@ -147,7 +141,7 @@ plan::Profile make_profile(const Calibration* calibration, const MachineInfo& ma
   }
   profile.link_bytes_per_s = link_bytes_per_s(*costs.time, *data_sheet.time, plan);
   if (sum_order(spec).kind == SumOrderKind::priority)
-    profile.sum = sum_times(*costs.time, *data_sheet.time, sizes, plan);
+    profile.sum = sum_of_all(*costs.time, *data_sheet.time, sizes, plan);
   return profile;
 }
 

@@ -4,11 +4,14 @@
 
 #include "analytic/calibration/profile.h"
 #include "analytic/closed_forms/closed_forms.h"
+#include "analytic/costs/sum_times.h"
+#include "base/error.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/partition/partition.h"
 #include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/stage_widths.h"
+#include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench::analytic {
@@ -79,7 +82,8 @@ double pipeline_makespan(const plan::Strategy& strategy, const plan::Pipe& pipe,
   return passes(slow) * (pipe.micro_batches + static_cast<double>(pipe.devices - 1) / pipe.chunks);
 }
 
-CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const LayerForms& forms) {
+CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const LayerForms& forms,
+                       const plan::SumTimes& sums) {
   const plan::Pipe pipe = strategy.pipe(spec);
   const bool again = spec.recompute != Recompute::none;
   const bool drains = strategy.family != plan::Family::asynchronous_pipeline;
@@ -92,8 +96,7 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
   for (int p = 0; p < pipe.devices; ++p) {
     const LayerForm& device = devices[p];
     const auto bytes = static_cast<double>(device.parameters);
-    finish =
-        std::max(finish, device.update + (spec.dp > 1 ? all_reduce_by(spec.reduce, spec.dp, bytes, forms.link) : 0));
+    finish = std::max(finish, device.update + (spec.dp > 1 ? sums.seconds(bytes) : 0));
     const double in_flight = strategy.schedule.in_flight ? strategy.schedule.in_flight(pipe, p) : pipe.devices - p;
     const double versions = drains ? 0 : std::max(0.0, in_flight - 1);
     const auto piece = static_cast<double>(again ? device.entry : device.saved) / pipe.chunks;
@@ -105,7 +108,8 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
   return form;
 }
 
-CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const LayerForms& forms) {
+CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const LayerForms& forms,
+                     const plan::SumTimes& sum_times) {
   LayerForm whole;
   double entries = 0;
   for (const LayerForm& layer : forms.layers) {
@@ -120,7 +124,7 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
   const double backward = whole.backward + (again ? whole.forward : 0);
   const double update = whole.update / (shares ? copies : 1);
   const double own = whole.forward + backward + update;
-  const double sums = copies > 1 ? all_reduce_by(spec.reduce, copies, bytes, forms.link) : 0;
+  const double sums = copies > 1 ? sum_times.seconds(bytes) : 0;
   const double last = bytes > 0 ? sums * std::min(1.0, static_cast<double>(spec.bucket.value) / bytes) : 0;
   CaseForm form;
   if (by.servers > 0) {
@@ -141,8 +145,10 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
 
 }  // namespace
 
-LayerForms layer_forms(const Case& spec, const Sizes& sizes, const Costs& costs, int samples) {
-  const plan::Plan plan = single_layers(spec, sizes.model(), samples);
+LayerForms layer_forms(const Case& spec, const Sizes& sizes, const Costs& costs, int samples,
+                       const Placement& placement) {
+  plan::Plan plan = single_layers(spec, sizes.model(), samples);
+  plan.placement = placement;
   const auto seconds = [&](const plan::Op& op) { return costs.time->seconds(plan, Rank(0), op, spec.np); };
   const auto pass = [](plan::OpKind kind, SegmentId layer) {
     return plan::pass(kind, layer, MicroBatchId(0), StepId(0), VersionId(0));
@@ -162,10 +168,39 @@ LayerForms layer_forms(const Case& spec, const Sizes& sizes, const Costs& costs,
   return forms;
 }
 
-CaseForm case_form(const Case& spec, const LayerForms& forms) {
+std::vector<Rank> summing_ranks(const Case& spec) {
+  const bool in_stages = plan::find_strategy(spec.strategy.name).ranks == plan::RankUse::stages;
+  const int copies = in_stages ? spec.dp : spec.np - plan::serving(spec).servers;
+  std::vector<Rank> ranks;
+  for (int copy = 0; copy < copies; ++copy) ranks.emplace_back(in_stages ? copy * (spec.np / spec.dp) : copy);
+  return ranks;
+}
+
+plan::SumTimes sums_of(const Case& spec, const Sizes& sizes, const Costs& costs, const Placement& placement) {
+  const std::vector<Rank> ranks = summing_ranks(spec);
+  if (ranks.size() < 2) return {};
+  plan::Plan layers = single_layers(spec, sizes.model(), plan::largest_piece(spec));
+  layers.placement = placement;
+  try {
+    return sum_times(*costs.time, sizes, layers, ranks);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::environment) throw;
+  }
+  const auto members = static_cast<int>(ranks.size());
+  const std::int64_t bytes = sizes.parameter_bytes(layers, SegmentId(0), static_cast<int>(layers.segments.size()));
+  const bool around = spec.comm == CommKind::nccl;  // which chooses by itself
+  const ReduceKind by =
+      around ? ReduceKind::ring : algorithm_of(spec.reduce, group_shape(placement, ranks), /*whole=*/true, bytes);
+  const Link link = costs.time->link(layers);
+  const double latency = all_reduce_by(by, members, 0, link);
+  const double transfer = all_reduce_by(by, members, static_cast<double>(bytes), link) - latency;
+  return {latency, transfer > 0 ? static_cast<double>(bytes) / transfer : 0};
+}
+
+CaseForm case_form(const Case& spec, const LayerForms& forms, const plan::SumTimes& sums) {
   const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
-  return strategy.ranks == plan::RankUse::stages ? pipeline_form(spec, strategy, forms)
-                                                 : copies_form(spec, strategy, forms);
+  return strategy.ranks == plan::RankUse::stages ? pipeline_form(spec, strategy, forms, sums)
+                                                 : copies_form(spec, strategy, forms, sums);
 }
 
 }  // namespace parabench::analytic

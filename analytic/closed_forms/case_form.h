@@ -7,6 +7,8 @@
 
 #include "analytic/costs/costs.h"
 #include "analytic/memory/sizes.h"
+#include "base/placement.h"
+#include "parallelism/plan/partition/profile.h"
 
 namespace parabench::analytic {
 
@@ -19,27 +21,35 @@ struct LayerForm {
   std::int64_t entry = 0;       ///< bytes of its input, which are kept where the forward runs again
 };
 
-/// Of every layer of the case's model, in pieces of `samples` samples, and the link between two ranks. Throws what the
-/// costs throw where something was never measured. O(layers).
+/// Of every layer of the case's model, in pieces of `samples` samples, and the link between two ranks. `placement`: of
+/// the case's ranks. Throws what the costs throw where something was never measured. O(layers).
 struct LayerForms {
   std::vector<LayerForm> layers;
   Link link;
 };
-LayerForms layer_forms(const Case& spec, const Sizes& sizes, const Costs& costs, int samples);
+LayerForms layer_forms(const Case& spec, const Sizes& sizes, const Costs& costs, int samples,
+                       const Placement& placement = {});
+
+/// The ranks that sum gradients with rank 0, ascending: of a pipeline those with its stage in other copies, else all
+/// that compute.
+std::vector<Rank> summing_ranks(const Case& spec);
+/// What these take to do so, with the model's gradients whole on each: by the costs, which know hosts, network and
+/// algorithm, or where nobody measured it by algorithm_of() over the link between two ranks. Nothing of one rank alone.
+plan::SumTimes sums_of(const Case& spec, const Sizes& sizes, const Costs& costs, const Placement& placement = {});
 
 struct CaseForm {
   double step_time_s = 0;
   double peak_bytes = 0;  ///< of the rank with the most
 };
 
-/// Of a possible case whose pieces are those of `forms` (plan::largest_piece):
+/// Of a possible case whose pieces are those of `forms` (plan::largest_piece), with its own sums_of():
 ///  - pipelines: the makespan in the strategy's row, else (M + P - 1) t / v, of the device with the longest passes of
-///    stages cut by time; forwards that run again, the update and sums among copies (all_reduce_by) come on top.
+///    stages cut by time; forwards that run again, the update and sums among copies come on top.
 ///    Asynchronous ones: what that device computes for a mini-batch. Memory: states, and what the row of the schedule
 ///    has in flight.
 ///  - copies: overlapped_step(), fully_sharded_step() of strategies with the key prefetch, parameter_server_step(),
 ///    local_step(); memory: states, divided where the strategy has the key shard, and the activations of a piece.
 /// Good to within some ten percent where stages are equal: for ranking, not for reporting. O(layers log layers).
-CaseForm case_form(const Case& spec, const LayerForms& forms);
+CaseForm case_form(const Case& spec, const LayerForms& forms, const plan::SumTimes& sums);
 
 }  // namespace parabench::analytic

@@ -4,6 +4,8 @@
 #include <bit>
 #include <numeric>
 
+#include "base/automatic_reduce.h"
+
 namespace parabench::analytic {
 
 namespace {
@@ -135,6 +137,16 @@ double all_reduce_by(ReduceKind reduce, int ranks, double bytes, Link link) {
     case ReduceKind::library: break;
   }
   return ring_all_reduce(ranks, bytes, alpha, beta, 0);
+}
+
+ReduceKind algorithm_of(ReduceKind reduce, const GroupShape& shape, bool whole, std::int64_t bytes) {
+  if (reduce == ReduceKind::automatic)
+    return shape.hosts == 1 ? ReduceKind::window : automatic_reduce(shape, whole, bytes);
+  return reduce == ReduceKind::double_tree && !whole ? ReduceKind::ring : reduce;
+}
+
+bool sends_at_once(ReduceKind algorithm) {
+  return algorithm == ReduceKind::halving_doubling || algorithm == ReduceKind::double_tree;
 }
 
 double hierarchical_all_reduce(int hosts, int ranks_per_host, double bytes, Link within, Link between,

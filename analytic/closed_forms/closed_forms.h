@@ -2,9 +2,11 @@
 // parallelism/plan/schedules/makespan.h. All times in seconds, sizes in bytes.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "base/case.h"
+#include "base/placement.h"
 
 namespace parabench::analytic {
 
@@ -106,6 +108,15 @@ double double_tree_all_reduce(int ranks, double bytes, double alpha_s, double be
 
 /// By the algorithm that `reduce` names, over links that are all alike; by a ring where it names none of the above.
 double all_reduce_by(ReduceKind reduce, int ranks, double bytes, Link link);
+
+/// The algorithm by which a group of ranks that send messages does a whole all-reduce of `bytes`, or one of its halves:
+/// of auto the one that automatic_reduce() takes, but window on one host, whose memory they share; a half of
+/// double_tree is none of its trees, which have one root, but goes around the ring.
+ReduceKind algorithm_of(ReduceKind reduce, const GroupShape& shape, bool whole, std::int64_t bytes);
+
+/// Whether all members on a host, or in a rack, send to others outside at the same time, as by halving and doubling and
+/// in trees, where around rings one of them does.
+bool sends_at_once(ReduceKind algorithm);
 
 /// All-reduce within hosts of g ranks, then between m hosts, whose ranks share the host's wire, then within again:
 ///   2 (g-1) alpha1 + 2 (g-1)/g n beta1 + 2 (m-1) alpha2 + 2 (m-1)/m n beta2, and gamma (g-1)/g n + (m-1)/m n/g.

@@ -36,6 +36,9 @@ class AblatedTimes final : public TimeModel {
   }
   Link link(const plan::Plan& plan) const override { return base_->link(plan); }
   std::string assumption(const plan::Plan& plan) const override { return base_->assumption(plan); }
+  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    return base_->link_assumption(plan, rank, op);
+  }
   int cores() const override { return term_ == AblatedTerm::sharing ? 0 : base_->cores(); }
   bool shares_links() const override { return base_->shares_links(); }
   std::string source() const override { return base_->source(); }

@@ -1,13 +1,13 @@
 #include "analytic/costs/curve_times.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "analytic/closed_forms/closed_forms.h"
 #include "analytic/costs/interpolate.h"
 #include "analytic/costs/time_model.h"
-#include "base/automatic_reduce.h"
 
 namespace parabench::analytic {
 namespace {
@@ -17,19 +17,27 @@ TimeParts along(const Curve& curve, std::int64_t bytes) {
   return with_total({.latency = latency, .transfer = total - latency}, total);
 }
 
+/// Of an all-reduce among members that are all as far from each other: messages one after the other, and the buffers
+/// that the busiest one sends.
+struct Way {
+  double rounds = 0, sent = 0;
+};
+Way way_of(ReduceKind reduce, int members) {
+  return {.rounds = all_reduce_by(reduce, members, 0, {.latency_s = 1, .bytes_per_s = 1}),
+          .sent = all_reduce_by(reduce, members, 1, {.bytes_per_s = 1})};
+}
+
 }  // namespace
 
 Curve derived_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
   const std::optional<GroupShape> similar = similar_shape(calibration, spec, shape);
   if (!similar) return reduction_curve(calibration, spec, shape);  // which throws
-  const auto seconds = [&](int hosts, double bytes, const Link& link) {
-    const bool is_automatic = spec.reduce == ReduceKind::automatic && shape.most == 1;
-    return all_reduce_by(is_automatic ? automatic_reduce(hosts) : spec.reduce, hosts, bytes, link);
+  const auto between_hosts = [&](const GroupShape& group) {
+    constexpr std::int64_t large = std::numeric_limits<std::int64_t>::max();
+    return way_of(algorithm_of(spec.reduce, group, /*whole=*/true, large), group.hosts);
   };
-  const auto ratio = [&](double bytes, const Link& link) {
-    return seconds(shape.hosts, bytes, link) / seconds(similar->hosts, bytes, link);
-  };
-  const double rounds = ratio(0, {.latency_s = 1, .bytes_per_s = 1}), sent = ratio(1, {.bytes_per_s = 1});
+  const Way wanted = between_hosts(shape), known = between_hosts(*similar);
+  const double rounds = wanted.rounds / known.rounds, sent = wanted.sent / known.sent;
   Curve curve = reduction_curve(calibration, spec, *similar);
   const double latency = curve.front().seconds;
   for (CurvePoint& point : curve) point.seconds = rounds * latency + sent * std::max(0.0, point.seconds - latency);
@@ -41,7 +49,13 @@ TimeParts collective_times(const Calibration& calibration, const Case& spec, pla
   if (const Curve* own = find_share_curve(calibration, spec, collective, shape)) return along(*own, bytes);
   const TimeParts whole =
       read_reduction_curve(calibration, spec, shape, [&](const Curve& curve) { return along(curve, bytes); });
-  return share_of_all_reduce(collective) * whole;
+  TimeParts times = share_of_all_reduce(collective) * whole;
+  const ReduceKind own = algorithm_of(spec.reduce, shape, collective == plan::OpKind::all_reduce, bytes);
+  if (spec.reduce != ReduceKind::double_tree || own == spec.reduce || shape.ranks == 1) return times;
+  const Way around = way_of(own, shape.ranks), trees = way_of(spec.reduce, shape.ranks);
+  times.latency *= around.rounds / trees.rounds;
+  times.transfer *= around.sent / trees.sent;
+  return times;
 }
 
 TimeParts message_times(const Calibration& calibration, const Case& spec, bool between_hosts, std::int64_t bytes) {

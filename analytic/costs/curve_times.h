@@ -14,9 +14,8 @@ namespace parabench::analytic {
 
 /// What the curve of groups on other numbers of hosts (similar_shape) says of groups of this shape: its time for no
 /// bytes by the ratio of rounds, what bytes add by the ratio of the bytes that the busiest rank sends, both of one rank
-/// for each host by the case's algorithm (all_reduce_by, of the library's as of a ring; auto: as automatic_reduce() has
-/// it for large buffers where hosts have one rank each, else a ring). Throws environment_error naming the curve that
-/// was never measured, where there is none.
+/// for each host by the case's algorithm for large buffers (algorithm_of and all_reduce_by, of the library's as of a
+/// ring). Throws environment_error naming the curve that was never measured, where there is none.
 Curve derived_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape);
 
 /// Of all-reduces in a group of this shape, as ranks of the case do them, with `read` told of their curve: the measured
@@ -28,7 +27,8 @@ auto read_reduction_curve(const Calibration& calibration, const Case& spec, cons
 }
 
 /// Of `bytes` in a group of this shape: the collective's own curve (find_share_curve), else the all-reduce's, of which
-/// the others take a share (time_model.h). Throws likewise.
+/// the others take a share (time_model.h); where they are by another algorithm, as the halves of reduce:double-tree
+/// around a ring, a share of that, by the ratio of rounds and of the bytes that the busiest rank sends. Throws likewise.
 TimeParts collective_times(const Calibration& calibration, const Case& spec, plan::OpKind collective,
                            const GroupShape& shape, std::int64_t bytes);
 /// Of one message. Throws likewise.

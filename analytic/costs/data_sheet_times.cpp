@@ -1,12 +1,17 @@
 #include "analytic/costs/data_sheet_times.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
 
 #include "analytic/calibration/calibration.h"
+#include "analytic/costs/data_sheet_links.h"
 #include "analytic/costs/data_sheet_rates.h"
 #include "analytic/costs/gpu_sheet.h"
+#include "base/counted.h"
+#include "base/units_text.h"
 
 namespace parabench::analytic {
 namespace {
@@ -42,12 +47,12 @@ class DataSheetTimes final : public TimeModel {
       case plan::OpKind::reduce_scatter:
       case plan::OpKind::all_gather:
       case plan::OpKind::broadcast:
-        return share_of_all_reduce(op.kind) * data_sheet_all_reduce(machine_, plan.spec,
-                                                                    shape(plan, plan.groups[op.group.value].ranks),
-                                                                    bytes(plan, rank, op));
+        return share_of_all_reduce(op.kind) *
+               data_sheet_all_reduce(machine_, plan.spec, spread(plan, plan.groups[op.group.value].ranks),
+                                     op.kind == plan::OpKind::all_reduce, bytes(plan, rank, op));
       case plan::OpKind::send:
       case plan::OpKind::receive: {
-        const Link link = data_sheet_message(machine_, plan.spec, rank, op.peer);
+        const Link link = data_sheet_message(machine_, plan.spec, plan.placement, rank, op.peer);
         return {.latency = link.latency_s,
                 .transfer = link_sharers(plan, op) * bytes(plan, rank, op) / link.bytes_per_s};
       }
@@ -56,21 +61,49 @@ class DataSheetTimes final : public TimeModel {
   }
   std::string assumption(const plan::Plan& plan) const override {
     if (machine_.sheet) return "data sheet of " + machine_.sheet->name;
-    if (host_count(plan.placement) > 1) return "between hosts as within one, since nobody measured their network";
     return measured_device(plan.spec) == DeviceKind::cuda ? gpu_sheet_text(first_gpu(machine_)) : "";
   }
+  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    const std::string of_a_host = assumption(plan);
+    const std::string network = network_assumption(plan, rank, op);
+    return of_a_host.empty() || network.empty() ? of_a_host + network : fmt::format("{}, {}", of_a_host, network);
+  }
   Link link(const plan::Plan& plan) const override {
-    const GroupShape replicas = shape(plan, plan::holders(plan, StageId(0)));
-    return replicas.hosts > 1 ? data_sheet_ring(machine_, plan.spec, replicas)
-                              : data_sheet_rates(machine_, plan.spec, 1).message;
+    const GroupSpread replicas = spread(plan, plan::holders(plan, StageId(0)));
+    return replicas.shape.hosts > 1
+               ? data_sheet_ring(machine_, plan.spec, replicas)
+               : data_sheet_message(machine_, plan.spec, plan.placement, Rank(0), Rank(plan.spec.np - 1));
+  }
+  Uplinks uplinks() const override {
+    if (!machine_.sheet || !machine_.sheet->network || !machine_.sheet->network->racks) return {};
+    const HostNetwork& network = *machine_.sheet->network;
+    return {.hosts_per_rack = network.racks->hosts,
+            .links = network.racks->uplink_bytes_per_s / (network.nics * network.bytes_per_s)};
   }
   int cores() const override { return std::max(1, machine_.cores); }
   std::string source() const override { return "data-sheet"; }
 
  private:
-  GroupShape shape(const plan::Plan& plan, std::span<const Rank> ranks) const {
-    return group_shape(machine_, plan.spec, ranks);
+  GroupSpread spread(const plan::Plan& plan, std::span<const Rank> ranks) const {
+    return group_spread(machine_, plan.spec, plan.placement, ranks);
   }
+
+  /// Of what such an operation passes through; "" within a host.
+  std::string network_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
+    const std::vector<Rank> ends = {std::min(rank, op.peer), std::max(rank, op.peer)};
+    const std::vector<Rank>& ranks = plan::is_collective(op.kind) ? plan.groups[op.group.value].ranks : ends;
+    const bool has_network = machine_.sheet && machine_.sheet->network;
+    if (!has_network) {
+      const bool leaves = group_shape(plan.placement, ranks).hosts > 1;
+      return leaves ? "between hosts as within one, since nobody measured their network" : "";
+    }
+    const GroupSpread group = spread(plan, ranks);
+    if (group.racks == 1) return "";
+    const HostRacks& racks = *machine_.sheet->network->racks;
+    return fmt::format("{} with an uplink of {} for each rack of {}", counted(group.racks, "rack"),
+                       print_rate(racks.uplink_bytes_per_s), counted(racks.hosts, "host"));
+  }
+
   double bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
     return static_cast<double>(sizes_.payload_bytes(plan, rank, op));
   }

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "base/automatic_reduce.h"
-
 namespace parabench::analytic {
 namespace {
 
@@ -18,6 +16,9 @@ class ExclusiveTimes final : public TimeModel {
   }
   Link link(const plan::Plan& plan) const override { return shared_->link(plan); }
   std::string assumption(const plan::Plan& plan) const override { return shared_->assumption(plan); }
+  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    return shared_->link_assumption(plan, rank, op);
+  }
   int cores() const override { return 0; }
   std::string source() const override { return shared_->source(); }
 
@@ -35,8 +36,8 @@ class LinkTimes final : public TimeModel {
     const auto bytes = static_cast<double>(payload);
     if (plan::is_message(op.kind)) return {.latency = link_.latency_s, .transfer = bytes / link_.bytes_per_s};
     const auto ranks = static_cast<int>(plan.groups[op.group.value].ranks.size());
-    ReduceKind reduce = plan.spec.reduce;
-    if (reduce == ReduceKind::automatic) reduce = automatic_reduce(ranks, op.kind == plan::OpKind::all_reduce, payload);
+    const ReduceKind reduce = algorithm_of(plan.spec.reduce, {.ranks = ranks, .hosts = ranks, .most = 1},
+                                           op.kind == plan::OpKind::all_reduce, payload);
     const double whole = all_reduce_by(reduce, ranks, bytes, link_);
     const double latency = all_reduce_by(reduce, ranks, 0, link_);
     return share_of_all_reduce(op.kind) * TimeParts{.latency = latency, .transfer = whole - latency};
@@ -46,6 +47,9 @@ class LinkTimes final : public TimeModel {
   }
   Link link(const plan::Plan&) const override { return link_; }
   std::string assumption(const plan::Plan& plan) const override { return passes_->assumption(plan); }
+  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    return passes_->link_assumption(plan, rank, op);
+  }
   int cores() const override { return passes_->cores(); }
   bool shares_links() const override { return true; }
   std::string source() const override { return passes_->source(); }

@@ -19,11 +19,10 @@ struct EmulatedCosts {
 };
 
 /// Another model's times where every rank is joined to all others by a link of its own, which carries so much each way
-/// at the same time. A message takes latency_s + bytes / bytes_per_s. An all-reduce is by the algorithm of the case
-/// (all_reduce_by), of which the other collectives take their share (share_of_all_reduce): by a ring of p ranks S bytes
-/// take 2 (p-1) (latency_s + S / p / bytes_per_s). `auto` is what ranks on hosts of their own would take
-/// (automatic_reduce), of its own for every collective. What is on its way in several lanes of a rank shares its link
-/// in equal parts (plan::SharedLinks).
+/// at the same time. A message takes latency_s + bytes / bytes_per_s. A collective is by the algorithm of the case
+/// (algorithm_of, as of ranks on hosts of their own), of whose all-reduce it takes its share (share_of_all_reduce): by
+/// a ring of p ranks S bytes take 2 (p-1) (latency_s + S / p / bytes_per_s). What is on its way in several lanes of a
+/// rank shares its link in equal parts (plan::SharedLinks).
 std::unique_ptr<const TimeModel> over_link(std::unique_ptr<const TimeModel> passes, const Link& link, Sizes sizes);
 
 /// Another model's times where every rank has a device to itself and links are free of computing: cores() is 0, and

@@ -20,6 +20,9 @@ class GroupTimes final : public TimeModel {
   }
   Link link(const plan::Plan& plan) const override { return base_.link(plan); }
   std::string assumption(const plan::Plan& plan) const override { return base_.assumption(plan); }
+  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    return base_.link_assumption(asked(plan, op), rank, op);
+  }
   int cores() const override { return base_.cores(); }
   std::string source() const override { return base_.source(); }
   std::string link_source() const override { return base_.link_source(); }

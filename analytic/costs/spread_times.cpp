@@ -19,8 +19,8 @@ int ranks_per_host(const MachineInfo& machine, const Case& spec) {
 
 class SpreadTimes final : public TimeModel {
  public:
-  SpreadTimes(std::unique_ptr<const TimeModel> of_a_host, int neighbours, std::string hosts)
-      : of_a_host_(std::move(of_a_host)), neighbours_(neighbours), hosts_(std::move(hosts)) {}
+  SpreadTimes(std::unique_ptr<const TimeModel> of_a_host, int neighbours, int hosts, std::string each)
+      : of_a_host_(std::move(of_a_host)), neighbours_(neighbours), hosts_(hosts), each_(std::move(each)) {}
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int) const override {
     return of_a_host_->parts(plan, rank, op, neighbours_);
@@ -29,18 +29,22 @@ class SpreadTimes final : public TimeModel {
     return of_a_host_->deviation_s(plan, rank, op, neighbours_);
   }
   Link link(const plan::Plan& plan) const override { return of_a_host_->link(plan); }
-  std::string assumption(const plan::Plan& plan) const override {
-    const std::string of_a_host = of_a_host_->assumption(plan);
-    return of_a_host.empty() ? hosts_ : of_a_host + ", " + hosts_;
+  std::string assumption(const plan::Plan& plan) const override { return beside(of_a_host_->assumption(plan), each_); }
+  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    return beside(of_a_host_->link_assumption(plan, rank, op), fmt::format("{} {}", hosts_, each_));
   }
   int cores() const override { return 0; }
   std::string source() const override { return of_a_host_->source(); }
   std::string link_source() const override { return of_a_host_->link_source(); }
 
  private:
+  static std::string beside(const std::string& of_a_host, const std::string& hosts) {
+    return of_a_host.empty() ? hosts : fmt::format("{}, {}", of_a_host, hosts);
+  }
+
   std::unique_ptr<const TimeModel> of_a_host_;
-  int neighbours_;
-  std::string hosts_;
+  int neighbours_, hosts_;
+  std::string each_;  ///< what each host is taken to be
 };
 
 }  // namespace
@@ -63,9 +67,8 @@ Costs data_sheet_costs_of(const Case& spec, const MachineInfo& machine, const Si
 std::unique_ptr<const TimeModel> spread_times(std::unique_ptr<const TimeModel> of_a_host, const MachineInfo& machine,
                                               const Case& spec) {
   const int each = ranks_per_host(machine, spec);
-  return std::make_unique<SpreadTimes>(
-      std::move(of_a_host), each,
-      fmt::format("{} hosts of {} cores, {} ranks on each", hosts_of(machine, spec), cores_of(machine), each));
+  return std::make_unique<SpreadTimes>(std::move(of_a_host), each, hosts_of(machine, spec),
+                                       fmt::format("hosts of {} cores, {} ranks on each", cores_of(machine), each));
 }
 
 }  // namespace parabench::analytic

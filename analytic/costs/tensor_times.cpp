@@ -58,6 +58,9 @@ class TensorTimes final : public TimeModel {
   }
   Link link(const plan::Plan& plan) const override { return passes_->link(plan); }
   std::string assumption(const plan::Plan& plan) const override { return passes_->assumption(plan); }
+  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    return passes_->link_assumption(plan, rank, op);
+  }
   int cores() const override { return passes_->cores(); }
   bool shares_links() const override { return passes_->shares_links(); }
   std::string source() const override { return passes_->source(); }

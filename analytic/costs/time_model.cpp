@@ -28,4 +28,6 @@ std::string TimeModel::link_source() const { return source(); }
 
 std::string TimeModel::assumption(const plan::Plan&) const { return ""; }
 
+std::string TimeModel::link_assumption(const plan::Plan& plan, Rank, const plan::Op&) const { return assumption(plan); }
+
 }  // namespace parabench::analytic

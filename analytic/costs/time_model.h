@@ -18,6 +18,12 @@ double share_of_all_reduce(plan::OpKind collective);
 /// update overwrites these, so that their gradients come one after the other too.
 int link_sharers(const plan::Plan& plan, const plan::Op& message);
 
+/// What joins racks of consecutive hosts.
+struct Uplinks {
+  int hosts_per_rack = 0;  ///< 0: no racks, or nothing passes between them
+  double links = 0;        ///< an uplink is as wide as so many links of hosts, in each direction
+};
+
 /// Seconds of the operations of one plan. Pure: same question, same answer.
 class TimeModel {
  public:
@@ -35,11 +41,16 @@ class TimeModel {
   virtual Link link(const plan::Plan& plan) const;
   /// What the costs assume about a machine that nobody measured: "data sheet of H200"; "" where nothing is assumed.
   virtual std::string assumption(const plan::Plan& plan) const;
+  /// The same of a message or collective of `rank`: assumption(), and what is assumed of the network.
+  virtual std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
   /// Cores that computing and communicating share; 0: they never compete (emulated links, unit costs).
   virtual int cores() const = 0;
   /// Whether messages and collectives that are on their way at the same time share the links of their ranks
   /// (plan::SharedLinks): what they take is then parts().latency, and parts().transfer at a link's whole rate.
   virtual bool shares_links() const { return false; }
+  /// Of the hosts that the plan's placement names; parts() of what passes between racks is of an uplink that nothing
+  /// else passes.
+  virtual Uplinks uplinks() const { return {}; }
   virtual std::string source() const = 0;  ///< "calibrated" | "data-sheet" | "unit"
   /// Whose the times of messages and collectives are: source(), or "given" of a link that is made up.
   virtual std::string link_source() const;

@@ -24,7 +24,7 @@ class ChangedTimes final : public TimeModel {
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     TimeParts parts = base_->parts(plan, rank, op, busy_ranks);
     if (plan::is_message(op.kind) || plan::is_collective(op.kind)) {
-      const auto& [bandwidth, latency, device, cores] = what_if_;
+      const auto& [bandwidth, latency, device, cores, uplink] = what_if_;
       const Way way = way_of(plan, rank, op);
       parts.latency = latency.value ? way.steps * *latency.value : latency.factor * parts.latency;
       parts.transfer = bandwidth.value ? way.bytes / *bandwidth.value : parts.transfer / bandwidth.factor;
@@ -40,14 +40,18 @@ class ChangedTimes final : public TimeModel {
     return before > 0 ? deviation * seconds(plan, rank, op, busy_ranks) / before : deviation;
   }
   Link link(const plan::Plan& plan) const override {
-    const auto& [bandwidth, latency, device, cores] = what_if_;
+    const auto& [bandwidth, latency, device, cores, uplink] = what_if_;
     const Link base = base_->link(plan);
     return {.latency_s = latency.value.value_or(latency.factor * base.latency_s),
             .bytes_per_s = bandwidth.value.value_or(bandwidth.factor * base.bytes_per_s)};
   }
   std::string assumption(const plan::Plan& plan) const override { return base_->assumption(plan); }
+  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    return base_->link_assumption(plan, rank, op);
+  }
   int cores() const override { return cores_; }
   bool shares_links() const override { return base_->shares_links(); }
+  Uplinks uplinks() const override { return base_->uplinks(); }
   std::string source() const override { return base_->source(); }
   std::string link_source() const override { return base_->link_source(); }
 
@@ -77,6 +81,13 @@ class ChangedTimes final : public TimeModel {
 
 int changed_cores(const Change& change, int cores) {
   return static_cast<int>(std::max(1.0, std::round(change.value.value_or(change.factor * cores))));
+}
+
+MachineInfo changed_machine(const WhatIf& what_if, MachineInfo machine) {
+  machine.cores = changed_cores(what_if.cores, machine.cores);
+  if (machine.sheet && machine.sheet->network && machine.sheet->network->racks)
+    machine.sheet->network->racks->uplink_bytes_per_s *= what_if.uplink;
+  return machine;
 }
 
 WhatIf links_alone(const WhatIf& what_if) { return {.bandwidth = what_if.bandwidth, .latency = what_if.latency}; }

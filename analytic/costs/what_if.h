@@ -31,13 +31,18 @@ struct WhatIf {
   /// Of the host, which ranks on processors share: its cores C. Passes of b ranks with t threads each take
   /// max(1, b t / C) times what they would alone, which replaces max(1, b t / c) of the c cores there are.
   Change cores;
+  /// Of a data sheet's racks: the rate of their uplinks.
+  double uplink = 1;
   bool operator==(const WhatIf&) const = default;
 };
 
 /// So many of a host that has `cores`; at least one.
 int changed_cores(const Change& change, int cores);
 
-/// data_sheet_costs() knows `device` and `cores` by itself; what is left for changed_times().
+/// A data sheet's machine with the cores and uplinks that it would have.
+MachineInfo changed_machine(const WhatIf& what_if, MachineInfo machine);
+
+/// data_sheet_costs() knows `device`, and by changed_machine() cores and uplinks; what is left for changed_times().
 WhatIf links_alone(const WhatIf& what_if);
 
 /// Another model's times under these changes. Measured deviations stay the same share of their times.

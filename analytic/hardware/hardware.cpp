@@ -38,7 +38,7 @@ void require_ours(const JsonReader& file) {
   if (!given.is_object() || given.value("format", nlohmann::json()) != format_name)
     throw file.error(fmt::format("a '{}' file: this is one of another kind (no such 'format' field)", format_name));
   if (!file.get<std::string>("schema_version").starts_with("1."))
-    throw file.at("schema_version").error("1.0, the version that this parabench reads");
+    throw file.at("schema_version").error("1.0 or 1.1, the versions that this parabench reads");
 }
 
 void read_host(const JsonReader& host, MachineInfo& machine) {
@@ -67,11 +67,20 @@ void read_gpus(const JsonReader& gpus, MachineInfo& machine) {
                                 .host_bytes_per_s = positive(gpus, "host_bytes_per_s")};
 }
 
+HostRacks racks_of(const JsonReader& racks, double latency_of_hosts_s) {
+  racks.allow_only({"hosts", "uplink_bytes_per_s", "latency_s"});
+  return {.hosts = racks.get_at_least("hosts", 1),
+          .uplink_bytes_per_s = positive(racks, "uplink_bytes_per_s"),
+          .latency_s = racks.has("latency_s") ? racks.get_at_least("latency_s", 0.0) : latency_of_hosts_s};
+}
+
 HostNetwork network_of(const JsonReader& network) {
-  network.allow_only({"nics", "bytes_per_s", "latency_s"});
-  return {.nics = network.get_at_least("nics", 1),
-          .bytes_per_s = positive(network, "bytes_per_s"),
-          .latency_s = network.get_at_least("latency_s", 0.0)};
+  network.allow_only({"nics", "bytes_per_s", "latency_s", "racks"});
+  HostNetwork read{.nics = network.get_at_least("nics", 1),
+                   .bytes_per_s = positive(network, "bytes_per_s"),
+                   .latency_s = network.get_at_least("latency_s", 0.0)};
+  if (network.has("racks")) read.racks = racks_of(network.at("racks"), read.latency_s);
+  return read;
 }
 
 std::vector<std::string> names() {
@@ -93,10 +102,7 @@ Hardware hardware_from_json(const nlohmann::json& document, const std::string& n
   machine.id = machine.host = machine.sheet->name;
   read_host(file.at("host"), machine);
   if (file.has("gpus")) read_gpus(file.at("gpus"), machine);
-  if (file.has("network")) {
-    if (machine.gpus.empty()) throw file.at("network").error("none without gpus: ranks on processors share one host");
-    machine.sheet->network = network_of(file.at("network"));
-  }
+  if (file.has("network")) machine.sheet->network = network_of(file.at("network"));
   return hardware;
 }
 

@@ -18,9 +18,9 @@ struct Hardware {
   MachineInfo machine;               ///< one host, with its sheet
 };
 
-/// Of a document as hardware-1.0.schema.json has it; `name` begins every place. Throws usage_error naming the place of
-/// what is missing, unknown, of another type, zero, negative or not finite, for another kind of file or a newer one,
-/// and for a network without GPUs, as ranks on processors share one host.
+/// Of a document as hardware-1.1.schema.json has it; `name` begins every place. Throws usage_error naming the place of
+/// what is missing, unknown, of another type, zero, negative or not finite, and for another kind of file or a newer
+/// one.
 Hardware hardware_from_json(const nlohmann::json& document, const std::string& name);
 
 /// Those of the folder sheets, by name.

@@ -1,7 +1,10 @@
 #include "analytic/simulate/activities.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace parabench::analytic {
@@ -9,8 +12,9 @@ namespace {
 
 constexpr double unknown = -1;
 
-int way_out(int host) { return 2 * host; }
-int way_in(int host) { return 2 * host + 1; }
+/// Of a host, or of a rack.
+int way_out(int place) { return 2 * place; }
+int way_in(int place) { return 2 * place + 1; }
 
 /// Cores that it would use on each rank that takes part.
 int demand_of_a_rank(const Case& spec, bool computes) {
@@ -31,7 +35,7 @@ bool streams(plan::OpKind kind) {
 }  // namespace
 
 SharingActivities::SharingActivities(const plan::Plan& plan, const TimeModel& time)
-    : plan_(plan), time_(time), ranks_of_host_(host_count(plan.placement)) {
+    : plan_(plan), time_(time), ranks_of_host_(host_count(plan.placement)), uplinks_(time.uplinks()) {
   for (Rank rank; rank.value < plan.spec.np; ++rank) ++ranks_of_host_[host_of(plan.placement, rank)];
 }
 
@@ -71,6 +75,43 @@ void SharingActivities::place(Running& running) const {
   const TimeParts parts = time_.parts(plan_, activity.rank, *activity.op, 1);
   running.on_link = parts.total() > 0 ? parts.transfer / parts.total() : 0;
   running.sharers = plan::is_message(activity.op->kind) ? link_sharers(plan_, *activity.op) : 1;
+  if (uplinks_.hosts_per_rack > 0) place_in_racks(running, ranks);
+}
+
+void SharingActivities::place_in_racks(Running& running, const std::vector<Rank>& ranks) const {
+  std::map<int, std::set<int>> hosts;  // by rack
+  for (const Rank rank : ranks) {
+    const int host = host_of(plan_.placement, rank);
+    hosts[host / uplinks_.hosts_per_rack].insert(host);
+  }
+  if (hosts.size() == 1) return;
+  running.links_up = 1;
+  if (plan::is_message(running.activity.op->kind)) {
+    const int to = host_of(plan_.placement, running.activity.op->peer);
+    running.uplinks = {way_out(running.host / uplinks_.hosts_per_rack), way_in(to / uplinks_.hosts_per_rack)};
+    return;
+  }
+  const bool whole = running.activity.op->kind == plan::OpKind::all_reduce;
+  constexpr std::int64_t large = std::numeric_limits<std::int64_t>::max();
+  const bool all = sends_at_once(algorithm_of(plan_.spec.reduce, group_shape(plan_.placement, ranks), whole, large));
+  for (const auto& [rack, own] : hosts) {
+    running.uplinks.insert(running.uplinks.end(), {way_out(rack), way_in(rack)});
+    if (all) running.links_up = std::max(running.links_up, static_cast<double>(own.size()));
+  }
+}
+
+/// Of the rate that it has alone on the links of its hosts.
+double SharingActivities::share_of_links(const Running& running) const {
+  int fullest = running.sharers;
+  for (const int port : running.ports) fullest = std::max(fullest, load_.passing[port]);
+  return static_cast<double>(running.sharers) / fullest;
+}
+
+/// Of what the links of its hosts let through.
+double SharingActivities::share_of_uplinks(const Running& running) const {
+  double share = 1;
+  for (const int port : running.uplinks) share = std::min(share, uplinks_.links / load_.up[port]);
+  return share;
 }
 
 double SharingActivities::measured_s(Running& running, int busy_ranks) const {
@@ -84,6 +125,7 @@ void SharingActivities::count_load() {
   for (std::vector<int>* counts : {&load_.busy, &load_.streaming, &load_.computing, &load_.cores})
     counts->assign(hosts, 0);
   load_.passing.assign(2 * hosts, 0);
+  if (uplinks_.hosts_per_rack > 0) load_.up.assign(2 * hosts, 0);
   for (const Running& r : running_) {
     for (std::size_t host = 0; host < hosts; ++host) {
       const int ends = r.on_host.empty() ? r.demand : r.on_host[host];
@@ -96,6 +138,8 @@ void SharingActivities::count_load() {
     ++load_.busy[r.host];
     load_.computing[r.host] += r.demand;
   }
+  for (const Running& r : running_)
+    for (const int port : r.uplinks) load_.up[port] += r.links_up * share_of_links(r);
 }
 
 /// What it takes where its hosts' cores, and the links between them, are as loaded as they are.
@@ -113,9 +157,9 @@ double SharingActivities::stretched_s(const Running& running) const {
     }
   }
   double seconds = running.measured_s * wanted / measured;
-  int fullest = 1;
-  for (const int port : running.ports) fullest = std::max(fullest, load_.passing[port]);
-  if (fullest > running.sharers) seconds *= 1 + running.on_link * (static_cast<double>(fullest) / running.sharers - 1);
+  const double alone = running.uplinks.empty() ? 1 : std::min(1.0, uplinks_.links / running.links_up);
+  const double rate = share_of_links(running) * share_of_uplinks(running);
+  if (rate < alone) seconds *= 1 + running.on_link * (alone / rate - 1);
   return seconds;
 }
 

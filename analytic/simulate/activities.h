@@ -41,6 +41,8 @@ class SharingActivities {
     std::vector<int> ports;    ///< of hosts, each named once, that it passes through; empty: none
     double on_link = 0;        ///< share of its time that gets longer when others pass
     int sharers = 1;           ///< messages for whose share of the link its time was asked
+    std::vector<int> uplinks;  ///< ports of racks, likewise
+    double links_up = 0;       ///< of hosts, that it fills in each of these where it has them to itself
     double remaining = 1;      ///< share of the operation still to do
     double whole_s = 0;        ///< what all of it would take under the present load
     double measured_s = 0;     ///< whole_s while nothing but what it was measured with runs
@@ -54,8 +56,12 @@ class SharingActivities {
     /// operations use, and that all use.
     std::vector<int> busy, streaming, computing, cores;
     std::vector<int> passing;  ///< by port
+    std::vector<double> up;    ///< by port of racks: links of hosts that what passes would fill
   };
   void place(Running& running) const;
+  void place_in_racks(Running& running, const std::vector<Rank>& ranks) const;
+  double share_of_links(const Running& running) const;
+  double share_of_uplinks(const Running& running) const;
   double measured_s(Running& running, int busy_ranks) const;
   double stretched_s(const Running& running) const;
   void count_load();
@@ -64,6 +70,7 @@ class SharingActivities {
   const plan::Plan& plan_;
   const TimeModel& time_;
   std::vector<int> ranks_of_host_;
+  Uplinks uplinks_;
   Load load_;
   double now_ = 0;
   std::vector<Running> running_;

@@ -27,6 +27,8 @@ namespace parabench::analytic {
 ///    direction: parts().transfer is stretched by how many pass through the fullest port that they pass through, a
 ///    collective through both of every host that it has members on. What a message shares its link with anyway
 ///    (link_sharers) is not charged again.
+///  - Where racks of hosts have uplinks (time.uplinks()), what the links of hosts let out of a rack, or into it, at a
+///    moment passes its uplink at the same share of that, all of it where the uplink is wide enough.
 /// Deterministic. Throws Error naming, rank by rank, the operations that wait for each other when the plan
 /// dead-locks. O(n) in operations; with shared cores O(n k), k being the operations that run at a time; with
 /// shared links O(n (p + log n)), p being the ranks of a collective.

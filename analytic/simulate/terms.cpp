@@ -159,19 +159,20 @@ class Writer {
   void add(std::string name, double value, std::string unit, std::string formula, std::string origin) {
     terms_.push_back({std::move(name), value, std::move(unit), std::move(formula), std::move(origin), source_});
   }
-  /// Of what moves over links, which may be another model's than the passes.
-  void add_transfer(std::string name, double seconds, std::string formula, std::string origin) {
+  /// Of what moves over links, which may be another model's than the passes, such as `op`.
+  void add_transfer(std::string name, double seconds, std::string formula, std::string origin, Rank rank,
+                    const plan::Op& op) {
     const std::string source = time_.link_source();
-    if (source == source_) origin = with_assumption(std::move(origin));
+    if (source == source_) origin = beside(std::move(origin), time_.link_assumption(plan_, rank, op));
     terms_.push_back({std::move(name), seconds, "s", std::move(formula), std::move(origin), source});
   }
   std::vector<Term> take() { return std::move(terms_); }
 
  private:
-  std::string with_assumption(std::string origin) const {
-    const std::string assumption = time_.assumption(plan_);
+  static std::string beside(std::string origin, const std::string& assumption) {
     return assumption.empty() ? origin : fmt::format("{}; {}", origin, assumption);
   }
+  std::string with_assumption(std::string origin) const { return beside(std::move(origin), time_.assumption(plan_)); }
 
   /// A mini-batch through a stage on one of its ranks.
   plan::StageLoad load_of(StageId stage) const {
@@ -268,7 +269,7 @@ class Writer {
                    time_.seconds(plan_, rank, op, 1),
                    fmt::format("T({} bytes, {}), nothing else running", sizes_.payload_bytes(plan_, rank, op),
                                shape_of(op.group)),
-                   "in-place " + lower(to_text(op.kind), '-'));
+                   "in-place " + lower(to_text(op.kind), '-'), rank, op);
     }
   }
 
@@ -290,7 +291,7 @@ class Writer {
                  seconds,
                  fmt::format("{} all-reduces of {} bytes in all, {}, which nothing hides: 2 C + 1 numbers of fp64 each",
                              sums, bytes, shape_of(lane.key.group)),
-                 "batch norms of C channels, sync_bn:on");
+                 "batch norms of C channels, sync_bn:on", rank, lane.ops.front());
   }
 
   /// Bytes of gradients, and of what a rank sends in their place.
@@ -326,7 +327,7 @@ class Writer {
                    time_.seconds(plan_, rank, op, 1),
                    fmt::format("T({} bytes{}), nothing else running", sizes_.payload_bytes(plan_, rank, op),
                                between_hosts(rank, op.peer)),
-                   "point to point, one micro-batch");
+                   "point to point, one micro-batch", rank, op);
       if (plan_.skips.empty()) return;
     }
   }
@@ -342,7 +343,7 @@ class Writer {
                        ? fmt::format("T({} bytes), nothing else running", sizes_.payload_bytes(plan_, rank, op))
                        : fmt::format("T({} bytes{}), the link shared by {}", sizes_.payload_bytes(plan_, rank, op),
                                      between_hosts(rank, op.peer), link_sharers(plan_, op)),
-                   "point to point");
+                   "point to point", rank, op);
     }
   }
 

@@ -20,7 +20,8 @@ namespace {
 /// How many of the best are simulated: few ranks take milliseconds each.
 std::size_t best_of(int np) { return static_cast<std::size_t>(std::clamp(1024 / np, 24, 256)); }
 
-/// Closed forms of cases, whose layers are priced once for each number of ranks and size of pieces.
+/// Closed forms of cases, whose layers are priced once for each number of ranks and size of pieces, and their sums once
+/// for each group of ranks.
 class Forms {
  public:
   Forms(const Subject& subject, const Knowledge& knowledge, std::string cost_source)
@@ -29,21 +30,26 @@ class Forms {
   analytic::CaseForm of(const Case& spec) {
     const int samples = plan::largest_piece(spec);
     const auto [found, is_new] = layers_.try_emplace({spec.np, samples});
-    if (is_new) {
-      Subject subject = subject_;
-      subject.spec = spec;
-      const analytic::Costs costs = make_costs(subject, knowledge_, cost_source_);
-      found->second = analytic::layer_forms(spec, sizes_, costs, samples);
-    }
-    return analytic::case_form(spec, found->second);
+    if (is_new)
+      found->second = analytic::layer_forms(spec, sizes_, costs_of(spec), samples, placement_of(knowledge_, spec));
+    const auto [sums, are_new] = sums_.try_emplace({spec.np, analytic::summing_ranks(spec)});
+    if (are_new) sums->second = analytic::sums_of(spec, sizes_, costs_of(spec), placement_of(knowledge_, spec));
+    return analytic::case_form(spec, found->second, sums->second);
   }
 
  private:
+  analytic::Costs costs_of(const Case& spec) const {
+    Subject subject = subject_;
+    subject.spec = spec;
+    return make_costs(subject, knowledge_, cost_source_);
+  }
+
   const Subject& subject_;
   const Knowledge& knowledge_;
   std::string cost_source_;
   analytic::Sizes sizes_;
   std::map<std::pair<int, int>, analytic::LayerForms> layers_;
+  std::map<std::pair<int, std::vector<Rank>>, plan::SumTimes> sums_;  ///< by ranks of the case and those that sum
 };
 
 std::vector<Candidate> ranked(const Subject& subject, const std::vector<Case>& cases, const Knowledge& knowledge,

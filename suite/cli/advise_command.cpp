@@ -19,6 +19,7 @@
 #include "suite/launch/launch.h"
 #include "suite/machine/knowledge.h"
 #include "suite/run/emulate_option.h"
+#include "suite/run/hosts_option.h"
 #include "suite/run/session.h"
 
 namespace parabench::suite {
@@ -106,6 +107,7 @@ void add_options(CLI::App& app, AdviseOptions& options) {
       ->type_name("KEY:VALUE/...");
   app.add_option("--hardware", options.hardware, "Advise for the machine of a data sheet, as predict --hardware")
       ->type_name("FILE|NAME");
+  add_hosts(app, options.hosts);
   add_integer(app, "--rows", options.rows, 1, "Rows of the text");
   add_choice(app, "--format", options.format, "Text, or all simulated candidates as a table in CSV, or JSON");
   add_integer(app, "--run", options.best, 0,
@@ -121,6 +123,9 @@ void add_options(CLI::App& app, AdviseOptions& options) {
 void check(const AdviseOptions& options) {
   if (!options.hardware.empty() && options.best > 0)
     throw usage_error("--run", std::to_string(options.best), "no --hardware beside it: cases run on this machine");
+  if (options.hosts > 1 && options.best > 0)
+    throw usage_error("--run", std::to_string(options.best), "no --hosts beside it: the launcher says where ranks run",
+                      "leave out --hosts");
   check_target(options.hardware, options.run.calibration);
   if (options.run.json == "-")
     throw usage_error("--json", "-", "a file", "the text stands on stdout; --format json is the advice in JSON");
@@ -132,7 +137,10 @@ ExitCode give_advice(const AdviseOptions& options, const Start& start) {
   const Question question = question_of(options);
   check_emulate_option(question.spec, options.run.emulated);
   const auto [machine, file] = target_of(options.hardware, options.run.calibration);
-  const Advice advice = advise(question, knowledge_of(machine, file, options.run.emulated));
+  check_hosts(question.spec, options.hosts, machine);
+  Knowledge knowledge = knowledge_of(machine, file, options.run.emulated);
+  set_hosts(knowledge, options.hosts);
+  const Advice advice = advise(question, knowledge);
   switch (options.format) {
     case PredictFormat::text: start.out << advice_text(question, advice, options.rows); break;
     case PredictFormat::csv: start.out << advice_csv(advice); break;

@@ -14,7 +14,8 @@ struct AdviseOptions {
   std::string model, dataset, keys, memory, hardware;
   int np = 0, batch = 0;
   int rows = 10;
-  int best = 0;  ///< of the best, how many are run; 0: none
+  int hosts = 0;  ///< see set_hosts
+  int best = 0;   ///< of the best, how many are run; 0: none
   PredictFormat format = PredictFormat::text;
   RunOptions run;  ///< how these are run; its calibration and emulated costs are also what predictions take
 };

@@ -18,6 +18,7 @@
 #include "suite/machine/knowledge.h"
 #include "suite/run/emulate_option.h"
 #include "suite/run/forecast.h"
+#include "suite/run/hosts_option.h"
 
 namespace parabench::suite {
 namespace {
@@ -54,15 +55,18 @@ void add_options(CLI::App& app, PlanOptions& options) {
   add_integer(app, "--warmup", options.warmup, 0, "Steps before the timed ones of an asynchronous window");
   add_calibration(app, options.calibration);
   add_emulation(app, options.emulated);
+  add_hosts(app, options.hosts);
 }
 
 ExitCode print_plan(const PlanOptions& options, const Start& start) {
   const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
-  const Knowledge knowledge = knowledge_of(machine, file, options.emulated);
+  Knowledge knowledge = knowledge_of(machine, file, options.emulated);
+  set_hosts(knowledge, options.hosts);
   const Subject subject =
       make_subject(select({{options.id}, std::nullopt, std::nullopt, options.schedule}, {}).front());
   check_emulate_option(subject.spec, options.emulated);
+  check_hosts(subject.spec, options.hosts, machine);
   const Forecast forecast = make_forecast(subject, knowledge, options.warmup, options.steps);
   if (options.costs == PlanCosts::calibrated) {
     if (!forecast.gap.empty()) {

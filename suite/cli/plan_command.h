@@ -30,6 +30,7 @@ struct PlanOptions {
       warmup = protocol::default_warmup;  ///< the window of asynchronous strategies is their sum
   std::string calibration;                ///< "" for the file of this machine
   analytic::EmulatedCosts emulated;       ///< as in RunOptions
+  int hosts = 0;                          ///< see set_hosts
 };
 void add_options(CLI::App& app, PlanOptions& options);
 /// The schedule as it will be executed, with its bubble.

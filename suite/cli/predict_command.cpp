@@ -14,6 +14,7 @@
 #include "suite/machine/knowledge.h"
 #include "suite/protocol/command.h"
 #include "suite/run/emulate_option.h"
+#include "suite/run/hosts_option.h"
 #include "suite/run/outlook.h"
 #include "suite/run/what_if_option.h"
 
@@ -34,7 +35,8 @@ std::vector<SelectedCase> chosen_cases(const PredictOptions& options, const std:
 Prediction predict_one(const SelectedCase& chosen, const Knowledge& knowledge, const PredictOptions& options,
                        const PredictionSetting& setting) {
   check_emulate_option(chosen.spec, options.emulated);
-  if (setting.what_if) check_what_if(chosen.spec, *setting.what_if);
+  check_hosts(chosen.spec, options.hosts, knowledge.machine);
+  if (setting.what_if) check_what_if(chosen.spec, *setting.what_if, knowledge.machine);
   return {chosen, make_outlook(chosen, knowledge, setting.what_if), ""};
 }
 
@@ -102,17 +104,10 @@ void add_options(CLI::App& app, PredictOptions& options) {
   add_schedule(app, options.schedule);
   add_calibration(app, options.calibration);
   add_emulation(app, options.emulated);
-  add_integer(
-      app, "--hosts", options.hosts, 1,
-      "Hosts like this one among which consecutive ranks are divided evenly, from a calibration of ranks that lay so");
+  add_hosts(app, options.hosts);
 }
 
-void check(const PredictOptions& options) {
-  check_target(options.hardware, options.calibration);
-  if (!options.hardware.empty() && options.hosts > 1)
-    throw usage_error("--hosts", std::to_string(options.hosts),
-                      "no --hardware beside it, whose sheet has its own hosts");
-}
+void check(const PredictOptions& options) { check_target(options.hardware, options.calibration); }
 
 ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   PredictionSetting setting;
@@ -124,7 +119,7 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   const auto [machine, file] = target_of(options.hardware, options.calibration);
   if (!options.hardware.empty()) setting.hardware = machine.sheet->name;
   Knowledge knowledge = knowledge_of(machine, file, options.emulated);
-  knowledge.hosts = options.hosts;
+  set_hosts(knowledge, options.hosts);
 
   Output output(options.format.value_or(sweeps ? PredictFormat::csv : PredictFormat::text), setting, start.out);
   bool guessed = false;

@@ -23,7 +23,7 @@ struct PredictOptions {
   std::optional<PredictFormat> format;  ///< nullopt: text, of a sweep csv
   std::string calibration;              ///< "" for the file of this machine
   analytic::EmulatedCosts emulated;     ///< as in RunOptions
-  int hosts = 1;                        ///< that consecutive ranks fill, at most one for each of them
+  int hosts = 0;                        ///< see set_hosts
   std::string hardware;                 ///< name or file of a data sheet; "" for this machine
   std::string what_if;                  ///< see parse_what_if; "" for nothing
   std::string sweep;                    ///< see parse_sweep; "" for none

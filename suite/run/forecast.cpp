@@ -69,8 +69,8 @@ analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& siz
   analytic::Costs costs;
   if (by_sheet) {
     // The sheet itself is that of the other machine, but for its links.
-    analytic::MachineInfo machine = knowledge.machine;
-    if (what_if) machine.cores = analytic::changed_cores(what_if->cores, machine.cores);
+    const analytic::MachineInfo machine =
+        what_if ? analytic::changed_machine(*what_if, knowledge.machine) : knowledge.machine;
     const analytic::RateFactors faster = what_if ? what_if->device : analytic::RateFactors{};
     const bool placed = subject.spec.device == DeviceKind::cpu && host_count(placement_of(knowledge, subject.spec)) > 1;
     costs = placed ? analytic::data_sheet_costs(machine, sizes, faster)
@@ -153,6 +153,7 @@ Placement placement_of(const Knowledge& knowledge, const Case& spec) {
   if (is_emulated(spec) || spec.comm == CommKind::threads) return {};
   const auto known = knowledge.placements.find(spec.np);
   if (known != knowledge.placements.end()) return known->second;
+  if (knowledge.machine.sheet && analytic::measured_device(spec) == DeviceKind::cuda) return {};
   return in_blocks(spec.np, std::min(knowledge.hosts, spec.np));
 }
 

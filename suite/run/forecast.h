@@ -39,9 +39,10 @@ struct Knowledge {
   const analytic::Calibration* calibration = nullptr;  ///< nullptr: none
   analytic::EmulatedCosts emulated;                    ///< what emulated devices take instead
   std::map<int, Placement> placements = {};            ///< of cases of so many ranks, as their launcher has it
-  int hosts = 1;                                       ///< that consecutive ranks of other cases fill
+  int hosts = 1;  ///< among which consecutive ranks of other cases are divided (set_hosts in hosts_option.h)
 };
-/// Where the ranks of a case are: of one whose ranks are threads, or emulate their devices, on one host.
+/// Where the ranks of a case are: of one whose ranks are threads, or emulate their devices, on one host. Empty, too, of
+/// ranks on the GPUs of a data sheet, which has hosts of its own (sheet_hosts.h).
 Placement placement_of(const Knowledge& knowledge, const Case& spec);
 
 struct Forecast {

@@ -48,8 +48,10 @@ std::optional<Outlook> shortened(const Subject& subject, const Knowledge& knowle
   const Case& spec = subject.spec;
   if (is_too_large(spec)) return std::nullopt;
   const analytic::Sizes sizes(subject.model);
+  const Placement placement = placement_of(knowledge, spec);
   // What was measured among these ranks holds for ranks that share the cores of a host.
-  if (knowledge.calibration && analytic::has_layers(*knowledge.calibration, sizes, spec)) return std::nullopt;
+  if (knowledge.calibration && analytic::has_layers(*knowledge.calibration, sizes, spec, placement))
+    return std::nullopt;
   analytic::require_room(knowledge.machine, spec);
   Outlook out{.forecast = {}, .has_plan = false};
   Forecast& forecast = out.forecast;
@@ -58,17 +60,19 @@ std::optional<Outlook> shortened(const Subject& subject, const Knowledge& knowle
   if (costs.time->cores() > 0 || spec.recompute == Recompute::automatic) return std::nullopt;
   if (knowledge.calibration) forecast.gap = "the data sheet predicts: these ranks were not calibrated";
   const plan::Profile profile =
-      analytic::make_profile(knowledge.calibration, knowledge.machine, sizes, spec, knowledge.emulated.link);
+      analytic::make_profile(knowledge.calibration, knowledge.machine, sizes, spec, knowledge.emulated.link, placement);
   const auto predict_by = [&](const auto& predicted_by) {
     forecast.predicted = predicted_by(costs);
     if (what_if) out.changed = predicted_by(make_costs(subject, knowledge, forecast.cost_source, what_if));
   };
   if (auto two = plan::plan_of_two_copies(spec, subject.model, profile, subject.given.get())) {
     forecast.plan = std::move(*two);
+    forecast.plan.placement = placement;
     predict_by([&](const analytic::Costs& by) {
       return analytic::predict_copies(forecast.plan, sizes, *by.time, *by.memory, warmup, steps);
     });
-  } else if (const auto outline = plan::outline_of(spec, subject.model, profile)) {
+  } else if (auto outline = plan::outline_of(spec, subject.model, profile)) {
+    outline->plan.placement = placement;
     forecast.plan = outline->plan;
     predict_by([&](const analytic::Costs& by) {
       return analytic::predict_outline(*outline, sizes, *by.time, *by.memory, warmup, steps);

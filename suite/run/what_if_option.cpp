@@ -43,7 +43,7 @@ double read_count(std::string_view subject, std::string_view text) {
 }
 std::string print_seconds(double value) { return print_number(value) + "s"; }
 
-constexpr std::array<Figure, 5> figures{{
+constexpr std::array<Figure, 6> figures{{
     {"bandwidth", "of links and of what collectives move", "a rate such as 100Gbit/s or 50GB/s", parse_rate, print_rate,
      [](const WhatIf& w) { return w.bandwidth; }, [](WhatIf& w, const Change& c) { w.bandwidth = c; }},
     {"latency", "of messages and of a collective's steps", "a time such as 10us", read_seconds, print_seconds,
@@ -54,6 +54,9 @@ constexpr std::array<Figure, 5> figures{{
      [](WhatIf& w, const Change& c) { w.device.memory = c.factor; }},
     {"cores", "of the host, for device:cpu", "a number of cores", read_count, print_number,
      [](const WhatIf& w) { return w.cores; }, [](WhatIf& w, const Change& c) { w.cores = c; }},
+    {"uplink", "of the racks of --hardware, the rate", "", nullptr, nullptr,
+     [](const WhatIf& w) { return Change{.factor = w.uplink}; },
+     [](WhatIf& w, const Change& c) { w.uplink = c.factor; }},
 }};
 
 constexpr auto names = [] {
@@ -134,7 +137,13 @@ std::map<std::string, std::string> what_if_texts(const WhatIf& what_if) {
   return texts;
 }
 
-void check_what_if(const Case& spec, const WhatIf& what_if) {
+void check_what_if(const Case& spec, const WhatIf& what_if, const analytic::MachineInfo& machine) {
+  const bool has_racks = machine.sheet && machine.sheet->network && machine.sheet->network->racks;
+  if (what_if.uplink != 1 && !has_racks)
+    throw usage_error(fmt::format("{} uplink", option), what_if_texts(what_if).at("uplink"),
+                      machine.sheet ? fmt::format("racks in the network of hardware {}", machine.sheet->name)
+                                    : "--hardware FILE, whose network has racks",
+                      "docs/what_if.md shows such a file");
   if (what_if.cores == Change{} || spec.device == DeviceKind::cpu) return;
   throw usage_error(fmt::format("{} cores", option), what_if_texts(what_if).at("cores"),
                     fmt::format("cases with device:cpu, not {}", to_id(spec)),

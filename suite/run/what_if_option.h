@@ -21,7 +21,8 @@ analytic::WhatIf parse_what_if(std::string_view text);
 /// Its inverse by name: {"bandwidth", "x2"}; what does not change is left out.
 std::map<std::string, std::string> what_if_texts(const analytic::WhatIf& what_if);
 
-/// Throws usage_error where the host's cores change and the case does not compute on them.
-void check_what_if(const Case& spec, const analytic::WhatIf& what_if);
+/// Throws usage_error where the host's cores change and the case does not compute on them, and where uplinks change of
+/// a machine that has none.
+void check_what_if(const Case& spec, const analytic::WhatIf& what_if, const analytic::MachineInfo& machine);
 
 }  // namespace parabench::suite

@@ -10,17 +10,9 @@
 namespace parabench::comm {
 namespace {
 
-Algorithm for_large(std::span<const int> hosts) {
+GroupShape shape_of(std::span<const int> hosts) {
   const HostCounts counts = count_hosts(hosts);
-  if (counts.hosts > 1 && counts.fullest > 1) return Algorithm::hierarchical;
-  return automatic_reduce(static_cast<int>(hosts.size())) == ReduceKind::ring ? Algorithm::ring
-                                                                              : Algorithm::halving_doubling;
-}
-
-/// Up to so many bytes, halving_doubling takes the place of the one for large buffers.
-std::int64_t small_bytes(CollectiveKind kind, std::span<const int> hosts) {
-  return bytes_for_rounds(rounds_of(for_large(hosts), kind, hosts) -
-                          rounds_of(Algorithm::halving_doubling, kind, hosts));
+  return {.ranks = static_cast<int>(hosts.size()), .hosts = counts.hosts, .most = counts.fullest};
 }
 
 }  // namespace
@@ -29,7 +21,8 @@ std::optional<Algorithm> algorithm_for(ReduceKind wanted, CollectiveKind kind, s
                                        std::span<const int> hosts) {
   switch (wanted) {
     case ReduceKind::automatic:
-      return bytes <= small_bytes(kind, hosts) ? Algorithm::halving_doubling : for_large(hosts);
+      return algorithm_for(automatic_reduce(shape_of(hosts), kind == CollectiveKind::all_reduce, bytes), kind, bytes,
+                           hosts);
     case ReduceKind::ring: return Algorithm::ring;
     case ReduceKind::halving_doubling: return Algorithm::halving_doubling;
     case ReduceKind::double_tree: return Algorithm::double_tree;
@@ -42,7 +35,8 @@ std::optional<Algorithm> algorithm_for(ReduceKind wanted, CollectiveKind kind, s
 
 std::string reduction_text(ReduceKind wanted, std::span<const int> hosts) {
   constexpr CollectiveKind kind = CollectiveKind::all_reduce;
-  const std::int64_t small = wanted == ReduceKind::automatic ? small_bytes(kind, hosts) : 0;
+  const std::int64_t small =
+      wanted == ReduceKind::automatic ? halving_doubling_bytes(shape_of(hosts), /*whole=*/true) : 0;
   const std::optional<Algorithm> large = algorithm_for(wanted, kind, small + 1, hosts);
   std::string text(large ? name(*large) : "library");
   if (small > 0) text += fmt::format(", {} up to {} bytes", name(Algorithm::halving_doubling), small);

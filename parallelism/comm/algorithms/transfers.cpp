@@ -76,7 +76,7 @@ int rounds_of(Algorithm algorithm, CollectiveKind kind, std::span<const int> hos
       return whole ? 2 * std::bit_width(static_cast<unsigned>(members - 1)) : ring_rounds(members, whole);
     case Algorithm::hierarchical: {
       const HostCounts counts = count_hosts(hosts);
-      return (whole ? 2 : 1) * (counts.fullest - 1 + counts.hosts - 1);
+      return hierarchical_rounds({.ranks = members, .hosts = counts.hosts, .most = counts.fullest}, whole);
     }
   }
   return 0;

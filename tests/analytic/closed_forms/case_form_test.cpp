@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analytic/calibration/profile.h"
+#include "analytic/closed_forms/closed_forms.h"
 #include "analytic/simulate/predict.h"
 #include "base/case_id.h"
 #include "models/spec/model.h"
@@ -26,7 +27,8 @@ Both both(const std::string& id) {
   const Costs costs = data_sheet_costs(machine, sizes);
   const plan::Plan plan = plan::make_plan(spec, model, make_profile(nullptr, machine, sizes, spec), 12);
   const Predicted predicted = predict(plan, sizes, *costs.time, *costs.memory, 2, 10);
-  Both out{case_form(spec, layer_forms(spec, sizes, costs, plan::largest_piece(spec))), predicted.step_time_s};
+  Both out{case_form(spec, layer_forms(spec, sizes, costs, plan::largest_piece(spec)), sums_of(spec, sizes, costs)),
+           predicted.step_time_s};
   for (const RankPredicted& rank : predicted.ranks)
     out.peak_bytes = std::max(out.peak_bytes, static_cast<double>(rank.peak_memory.total_counted()));
   return out;
@@ -62,6 +64,55 @@ TEST(CaseForm, SharedStatesAreSmaller) {
   };
   EXPECT_LT(bytes("zero1"), bytes("data-parallel"));
   EXPECT_LT(bytes("zero3"), bytes("zero1"));
+}
+
+MachineInfo on_network(int hosts_per_rack, double links) {
+  MachineInfo nodes = machine;
+  nodes.sheet = HardwareSheet{.name = "nodes", .memory_bytes_per_s = 100e9};
+  nodes.sheet->network = HostNetwork{.nics = 1, .bytes_per_s = 1e9, .latency_s = 20e-6};
+  if (hosts_per_rack > 0)
+    nodes.sheet->network->racks = {.hosts = hosts_per_rack, .uplink_bytes_per_s = links * 1e9, .latency_s = 20e-6};
+  return nodes;
+}
+
+double sum_s(const std::string& keys, const MachineInfo& nodes, int ranks, int hosts) {
+  const Case spec = parse_case("mlp[layers=8]/cifar10-synthetic/" + keys + "/batch:64");
+  const Sizes sizes(models::make_model(spec.model, {3, 32, 32}, 10, true));
+  return sums_of(spec, sizes, data_sheet_costs(nodes, sizes), in_blocks(ranks, hosts)).seconds(1e6);
+}
+
+TEST(CaseForm, SumsBetweenHostsAreByTheAlgorithmThatAutoTakes) {
+  const auto copies = [&](const std::string& reduce, int ranks, int hosts) {
+    return sum_s("data-parallel/np:" + std::to_string(ranks) + "/reduce:" + reduce, on_network(0, 0), ranks, hosts);
+  };
+  EXPECT_EQ(copies("auto", 8, 8), copies("halving-doubling", 8, 8));
+  EXPECT_NE(copies("auto", 8, 8), copies("ring", 8, 8));
+  EXPECT_EQ(copies("auto", 7, 7), copies("ring", 7, 7));
+  EXPECT_EQ(copies("auto", 8, 4), copies("hierarchical", 8, 4));
+  EXPECT_NE(copies("auto", 8, 4), copies("ring", 8, 4));
+}
+
+TEST(CaseForm, SumsNeverMeasuredAreByTheSameAlgorithmOverTheLinkOfMessages) {
+  const Case spec = parse_case("mlp[layers=8]/cifar10-synthetic/data-parallel/np:8/batch:64");
+  const Sizes sizes(models::make_model(spec.model, {3, 32, 32}, 10, true));
+  Calibration known;
+  known.machine = machine;
+  const Placement placement = in_blocks(8, 8);
+  known.point_to_point[message_key(spec, true)] = {{0, 1e-3}, {1000, 2e-3}};
+  const plan::SumTimes sums = sums_of(spec, sizes, calibrated_costs(known, sizes), placement);
+  const Link link{.latency_s = 1e-3, .bytes_per_s = 1e6};
+  EXPECT_NEAR(sums.seconds(1e6), all_reduce_by(ReduceKind::halving_doubling, 8, 1e6, link), 1e-9);
+}
+
+TEST(CaseForm, SumsBetweenRacksKnowTheUplink) {
+  const auto copies = [&](int hosts_per_rack, double links) {
+    return sum_s("data-parallel/np:8/reduce:ring", on_network(hosts_per_rack, links), 8, 8);
+  };
+  EXPECT_DOUBLE_EQ(copies(4, 4), copies(0, 0));
+  EXPECT_DOUBLE_EQ(copies(8, .01), copies(0, 0)) << "a single rack";
+  EXPECT_GT(copies(4, .5), 1.8 * copies(4, 1));
+  const auto stages = [&](double links) { return sum_s("gpipe/np:8/dp:2", on_network(4, links), 8, 8); };
+  EXPECT_GT(stages(.5), 1.8 * stages(1)) << "copies in racks of their own";
 }
 
 }  // namespace

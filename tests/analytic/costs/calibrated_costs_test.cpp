@@ -166,6 +166,21 @@ TEST(CalibratedCosts, SharesAreHalfAnAllReduceWhereNobodyMeasuredThem) {
   EXPECT_DOUBLE_EQ(seconds(plan::OpKind::broadcast), 5);
 }
 
+TEST(CalibratedCosts, HalvesOfADoubleTreeGoAroundTheRing) {
+  Calibration known;
+  Case spec = case_of("data-parallel", 16, 16);
+  spec.reduce = ReduceKind::double_tree;
+  const GroupShape shape{.ranks = 16, .hosts = 16, .most = 1};
+  known.all_reduce[reduction_key(spec, shape)] = {{0, 8}, {128, 24}};
+  const auto parts = [&](plan::OpKind kind) { return collective_times(known, spec, kind, shape, 128); };
+  EXPECT_DOUBLE_EQ(parts(plan::OpKind::all_reduce).total(), 24);
+  // Trees: 8 rounds, and two buffers from the busiest rank. Half a ring: 15 rounds, and 15/16 of a buffer.
+  for (const plan::OpKind half : {plan::OpKind::reduce_scatter, plan::OpKind::all_gather}) {
+    EXPECT_DOUBLE_EQ(parts(half).latency, 15);
+    EXPECT_DOUBLE_EQ(parts(half).transfer, 16 * 15. / 16 / 2);
+  }
+}
+
 TEST(CalibratedCosts, RanksOfOtherHostsKeepNobodyBusy) {
   const models::ModelSpec model = chain(2);
   const Calibration known = measured(model);

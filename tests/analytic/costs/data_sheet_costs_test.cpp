@@ -96,6 +96,18 @@ TEST(DataSheetCosts, AReduceScatterAndAnAllGatherAreTheHalvesOfAnAllReduce) {
   EXPECT_DOUBLE_EQ(seconds(plan::all_gather(SegmentId(0), 4, StepId(0), VersionId(1), GroupId(0))), whole / 2);
 }
 
+TEST(DataSheetCosts, HalvesOfADoubleTreeGoAroundTheRing) {
+  const Costs costs = data_sheet_costs({.cores = 4}, chain(4));
+  plan::Plan plan = data_parallel(16, 4);
+  const plan::Op half = plan::reduce_scatter(SegmentId(0), 4, StepId(0), GroupId(0));
+  const auto seconds = [&](ReduceKind reduce) {
+    plan.spec.reduce = reduce;
+    return costs.time->seconds(plan, Rank(0), half, 1);
+  };
+  EXPECT_EQ(seconds(ReduceKind::double_tree), seconds(ReduceKind::ring));
+  EXPECT_NE(seconds(ReduceKind::halving_doubling), seconds(ReduceKind::ring));
+}
+
 TEST(DataSheetCosts, AnUpdateInSharesTakesTheTimeOfItsShare) {
   const models::ModelSpec model = chain(4);
   Case spec = case_of("zero1", 2, 4);

@@ -53,6 +53,23 @@ TEST(EmulatedLink, TheCasesAlgorithmReduces) {
   EXPECT_DOUBLE_EQ(seconds(ReduceKind::double_tree, 16), 8 * 1e-3 + 2 * bytes_s);
 }
 
+TEST(EmulatedLink, HalvesOfADoubleTreeGoAroundTheRing) {
+  const models::ModelSpec model = chain(4);
+  const auto time = linked(model);
+  for (const int p : {2, 3, 16}) {
+    plan::Plan plan = data_parallel(p, 4);
+    const auto parts = [&](ReduceKind reduce, const plan::Op& op) {
+      plan.spec.reduce = reduce;
+      return time->parts(plan, Rank(0), op, p);
+    };
+    for (const plan::Op& half : {plan::reduce_scatter(SegmentId(0), 4, StepId(0), GroupId(0)),
+                                 plan::all_gather(SegmentId(0), 4, StepId(0), VersionId(1), GroupId(0))}) {
+      EXPECT_EQ(parts(ReduceKind::double_tree, half).latency, parts(ReduceKind::ring, half).latency) << p;
+      EXPECT_EQ(parts(ReduceKind::double_tree, half).transfer, parts(ReduceKind::ring, half).transfer) << p;
+    }
+  }
+}
+
 TEST(EmulatedLink, AutoIsWhatRanksOnHostsOfTheirOwnWouldTake) {
   const models::ModelSpec model = chain(4);
   const auto time = linked(model);

@@ -8,6 +8,7 @@
 #include "analytic/costs/costs.h"
 #include "analytic/costs/data_sheet_rates.h"
 #include "analytic/costs/gpu_sheet.h"
+#include "analytic/costs/sheet_hosts.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "results/json_schema.h"
@@ -71,7 +72,13 @@ TEST(Hardware, SaysWhatIsWrongWithAFileAndWhere) {
   EXPECT_THAT(refusal_of([](json& d) { d["schema_version"] = "2.0"; }), HasSubstr("1.0"));
   EXPECT_THAT(refusal_of([](json& d) { d["format"] = "parabench calibration"; }), HasSubstr("another kind"));
   EXPECT_THAT(refusal_of([](json& d) { d = json::array(); }), HasSubstr("another kind"));
-  EXPECT_THAT(refusal_of([](json& d) { d.erase("gpus"); }), HasSubstr("mine.json.network"));
+  const auto with_racks = [](const json& racks) { return refusal_of([&](json& d) { d["network"]["racks"] = racks; }); };
+  EXPECT_THAT(with_racks({{"hosts", 4}}), HasSubstr("network.racks.uplink_bytes_per_s: got 'missing'"));
+  EXPECT_THAT(with_racks({{"hosts", 0}, {"uplink_bytes_per_s", 1e9}}), HasSubstr("network.racks.hosts"));
+  EXPECT_THAT(with_racks({{"hosts", 4}, {"uplink_bytes_per_s", 0}}), HasSubstr("above 0"));
+  EXPECT_THAT(with_racks({{"hosts", 4}, {"uplink_bytes_per_s", 1e9}, {"uplinks", 2}}), HasSubstr("uplinks"));
+  EXPECT_EQ(with_racks({{"hosts", 4}, {"uplink_bytes_per_s", 1e9}, {"latency_s", 1e-6}}), "accepted");
+  EXPECT_EQ(refusal_of([](json& d) { d.erase("gpus"); }), "accepted");
   EXPECT_EQ(refusal_of([](json& d) { d.erase("network"); }), "accepted");
 }
 
@@ -102,7 +109,7 @@ TEST(Hardware, HasRoomForWhatItsHostsHold) {
 TEST(Hardware, RanksFillHostsInTheirOrder) {
   const MachineInfo& machine = shipped_hardware()[0].machine;
   const auto shape = [&](const std::vector<Rank>& ranks) {
-    const GroupShape s = group_shape(machine, on_gpus(64), ranks);
+    const GroupShape s = group_spread(machine, on_gpus(64), {}, ranks).shape;
     return std::tuple(s.ranks, s.hosts, s.most);
   };
   EXPECT_EQ(shape({Rank(0), Rank(7)}), std::tuple(2, 1, 2));
@@ -140,6 +147,87 @@ TEST(Hardware, AMessageToAnotherHostTakesTheNetwork) {
   EXPECT_DOUBLE_EQ(link(7).latency, 14e-6);
   EXPECT_NEAR(link(7).transfer / link(6).transfer, .75 * 300 / (.9 * 25), 1e-9);
   EXPECT_EQ(costs.time->assumption(plan), "data sheet of a100-sxm-80gb");
+}
+
+/// Of that many hosts to a rack, whose uplink is as wide as so many of their links.
+MachineInfo with_racks(const char* name, int hosts, double links) {
+  MachineInfo machine = find_hardware(name).machine;
+  HostNetwork& network = *machine.sheet->network;
+  network.racks = {
+      .hosts = hosts, .uplink_bytes_per_s = links * network.nics * network.bytes_per_s, .latency_s = network.latency_s};
+  return machine;
+}
+
+/// Of a sum of all parameters among these ranks of so many.
+TimeParts sum_parts(const MachineInfo& machine, int all, std::vector<Rank> ranks) {
+  plan::Plan plan = test_plan(on_gpus(all), 4);
+  const plan::Op sum = plan::all_reduce(SegmentId(0), 4, StepId(0), GroupId(0));
+  plan.groups = {{plan::Axis::data, std::move(ranks)}};
+  return data_sheet_costs(machine, chain(4)).time->parts(plan, plan.groups[0].ranks[0], sum, 1);
+}
+
+std::vector<Rank> every(int step, int count) {
+  std::vector<Rank> ranks;
+  for (int r = 0; r < count; ++r) ranks.emplace_back(r * step);
+  return ranks;
+}
+
+TEST(Hardware, AnUplinkAsWideAsTheLinksOfItsHostsChangesNothing) {
+  const MachineInfo flat = find_hardware("v100-sxm-32gb").machine;
+  const MachineInfo wide = with_racks("v100-sxm-32gb", 2, 2);
+  for (const auto& ranks : {every(1, 32), every(8, 4), every(16, 2), every(4, 8), every(1, 8)}) {
+    const TimeParts one = sum_parts(flat, 32, ranks), other = sum_parts(wide, 32, ranks);
+    EXPECT_DOUBLE_EQ(one.transfer, other.transfer) << ranks.size();
+    EXPECT_DOUBLE_EQ(one.latency, other.latency) << ranks.size();
+  }
+}
+
+TEST(Hardware, HalfAnUplinkDoublesWhatItBinds) {
+  const MachineInfo flat = find_hardware("v100-sxm-32gb").machine;
+  const auto slower = [&](double links, const std::vector<Rank>& ranks) {
+    return sum_parts(with_racks("v100-sxm-32gb", 2, links), 32, ranks).transfer / sum_parts(flat, 32, ranks).transfer;
+  };
+  // One member in each rack: 16 groups share the uplinks at a time, as wide as the two hosts' links at first.
+  EXPECT_NEAR(slower(1, every(16, 2)), 2, 1e-9);
+  EXPECT_NEAR(slower(0.5, every(16, 2)), 4, 1e-9);
+  // A member on every host: half as many groups, whose rings leave a rack once.
+  EXPECT_NEAR(slower(1, every(8, 4)), 1, 1e-9);
+  EXPECT_NEAR(slower(0.5, every(8, 4)), 2, 1e-9);
+  EXPECT_NEAR(slower(0.5, every(1, 32)), 2, 1e-9);
+  EXPECT_NEAR(slower(0.01, every(1, 16)), 1, 1e-9) << "a single rack";
+}
+
+TEST(Hardware, MessagesBetweenRacksAreNoFasterThanTheUplink) {
+  Case spec = on_gpus(32);
+  spec.strategy.name = "gpipe";
+  spec.micro = 32;
+  const plan::Plan plan = test_plan(spec, 32);
+  MachineInfo machine = with_racks("v100-sxm-32gb", 2, 1. / 8);  // half a NIC
+  machine.sheet->network->racks->latency_s = 20e-6;
+  const Costs costs = data_sheet_costs(machine, chain(32));
+  const auto parts = [&](int from) {
+    return costs.time->parts(plan, Rank(from), plan::send_forward(SegmentId(from), m0, StepId(0), Rank(from + 1)), 1);
+  };
+  EXPECT_NEAR(parts(15).transfer / parts(7).transfer, 2, 1e-9);
+  EXPECT_DOUBLE_EQ(parts(15).latency, 20e-6);
+  EXPECT_DOUBLE_EQ(parts(7).latency, 14e-6);
+  const auto assumption = [&](int from) {
+    return costs.time->link_assumption(plan, Rank(from),
+                                       plan::send_forward(SegmentId(from), m0, StepId(0), Rank(from + 1)));
+  };
+  EXPECT_EQ(assumption(7), "data sheet of v100-sxm-32gb");
+  EXPECT_EQ(assumption(15), "data sheet of v100-sxm-32gb, 2 racks with an uplink of 50Gbit for each rack of 2 hosts");
+  EXPECT_EQ(costs.time->assumption(plan), "data sheet of v100-sxm-32gb");
+}
+
+TEST(Hardware, HostsThatAreAskedForDivideRanksEvenly) {
+  MachineInfo machine = find_hardware("v100-sxm-32gb").machine;
+  machine.sheet->hosts = 3;
+  const auto host = [&](int ranks, int rank) { return sheet_host(machine, on_gpus(ranks), {}, Rank(rank)); };
+  for (const int ranks : {3, 8, 16, 17})
+    for (int rank = 0; rank < ranks; ++rank)
+      EXPECT_EQ(host(ranks, rank), in_blocks(ranks, 3).host_of_rank[rank]) << rank << " of " << ranks;
+  EXPECT_EQ(host(2, 1), 1) << "at most one for each rank";
 }
 
 }  // namespace

@@ -241,7 +241,9 @@ TEST(PredictAtScale, RanksOnHostsOfTheirOwnTakeWhatTheyTakeWithTheirHostBusy) {
   const Costs spread = data_sheet_costs_of(spec, machine, Sizes(chain(3)));
   const Costs host = data_sheet_costs(machine, Sizes(chain(3)));
   EXPECT_EQ(spread.time->cores(), 0);
-  EXPECT_EQ(spread.time->assumption(plan), "32 hosts of 2 cores, 2 ranks on each");
+  EXPECT_EQ(spread.time->assumption(plan), "hosts of 2 cores, 2 ranks on each");
+  const plan::Op sum = plan::all_reduce(SegmentId(0), 3, StepId(0), GroupId(0));
+  EXPECT_EQ(spread.time->link_assumption(plan, Rank(0), sum), "32 hosts of 2 cores, 2 ranks on each");
   const plan::Op op = plan.ranks[0].compute().front();
   EXPECT_EQ(spread.time->seconds(plan, Rank(0), op, 1), host.time->seconds(plan, Rank(0), op, 2));
   EXPECT_LT(spread.time->seconds(plan, Rank(0), op, 64), host.time->seconds(plan, Rank(0), op, 64));

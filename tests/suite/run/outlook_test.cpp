@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analytic/calibration/scope.h"
 #include "base/case_id.h"
 #include "base/error.h"
 #include "suite/protocol/command.h"
@@ -70,10 +71,46 @@ TEST(Outlook, ReachesBeyondWhatAPlanCanList) {
 }
 
 TEST(Outlook, SpreadsMoreRanksThanAHostHolds) {
-  const auto first_term = [](const std::string& id) { return outlook(id).forecast.predicted.terms.front().source; };
-  EXPECT_THAT(first_term(mlp + "1f1b/np:16/batch:32/micro:4"), testing::Not(testing::HasSubstr("hosts")));
-  EXPECT_THAT(first_term(mlp + "1f1b/np:17/batch:32/micro:4"),
-              testing::HasSubstr("9 hosts of 2 cores, 2 ranks on each"));
+  const auto source = [](const std::string& id, const std::string& name) {
+    for (const Term& term : outlook(id).forecast.predicted.terms)
+      if (term.name.starts_with(name)) return term.source;
+    return "no " + name;
+  };
+  const std::string few = mlp + "1f1b/np:16/batch:32/micro:4", many = mlp + "1f1b/np:17/batch:32/micro:4";
+  for (const char* name : {"forward", "update", "message"})
+    EXPECT_THAT(source(few, name), testing::Not(testing::HasSubstr("hosts"))) << name;
+  EXPECT_THAT(source(many, "message"), testing::EndsWith("; 9 hosts of 2 cores, 2 ranks on each"));
+  // How many hosts there are is nothing to what a rank computes; who computes beside it is.
+  for (const char* name : {"forward", "update"})
+    EXPECT_THAT(source(many, name), testing::EndsWith("; hosts of 2 cores, 2 ranks on each")) << name;
+}
+
+TEST(Outlook, TheNetworkIsAssumedOfWhatPassesItAlone) {
+  const std::string id = "mlp/cifar10-synthetic/data-parallel/np:4/batch:16";
+  Knowledge placed = nothing_measured;
+  placed.hosts = 2;
+  const auto terms = make_outlook({.spec = parse_case(id), .id = id}, placed).forecast.predicted.terms;
+  int sums = 0;
+  for (const Term& term : terms) {
+    const bool is_sum = term.name.starts_with("all_reduce");
+    sums += is_sum;
+    EXPECT_EQ(term.source.find("nobody measured their network") != std::string::npos, is_sum) << term.name;
+  }
+  EXPECT_GT(sums, 0);
+}
+
+TEST(Outlook, OfManyRanksIsCalibratedWhereItsHostsWere) {
+  const std::string id = "mlp[layers=2]/cifar10-synthetic/data-parallel/np:130/batch:260/device:cuda";
+  const Subject subject = make_subject(parse_case(id));
+  plan::Plan plan = make_forecast(subject, nothing_measured, 5, 20).plan;
+  plan.placement = in_blocks(130, 2);
+  analytic::Calibration known = analytic::promised_calibration(plan, subject.model, nothing_measured.machine);
+  known.date = "2026-01-01T00:00:00Z";
+  Knowledge knowledge{.machine = nothing_measured.machine, .calibration = &known, .hosts = 2};
+  const auto source = [&] { return make_outlook({.spec = subject.spec, .id = id}, knowledge).forecast.cost_source; };
+  EXPECT_EQ(source(), "calibrated");
+  knowledge.hosts = 1;
+  EXPECT_EQ(source(), "data-sheet") << "nobody measured so many on one host";
 }
 
 TEST(Outlook, OfRanksThatDivideLayersHasTheirSums) {

@@ -79,12 +79,25 @@ TEST(WhatIfOption, RefusesWhatIsNoChange) {
 TEST(WhatIfOption, CoresAreThoseOfCasesThatComputeOnThem) {
   Case spec = case_of("sequential", 1, 8);
   const analytic::WhatIf cores = parse_what_if("cores=64");
-  EXPECT_NO_THROW(check_what_if(spec, cores));
+  EXPECT_NO_THROW(check_what_if(spec, cores, {}));
   for (const DeviceKind device : {DeviceKind::cuda, DeviceKind::emulated}) {
     spec.device = device;
-    EXPECT_THROW(check_what_if(spec, cores), Error);
-    EXPECT_NO_THROW(check_what_if(spec, parse_what_if("flops=x2")));
+    EXPECT_THROW(check_what_if(spec, cores, {}), Error);
+    EXPECT_NO_THROW(check_what_if(spec, parse_what_if("flops=x2"), {}));
   }
+}
+
+TEST(WhatIfOption, UplinksAreThoseOfASheetWithRacks) {
+  const Case spec = case_of("sequential", 1, 8);
+  const analytic::WhatIf uplink = parse_what_if("uplink=x0.5");
+  EXPECT_EQ(what_if_texts(uplink).at("uplink"), "x0.5");
+  analytic::MachineInfo machine;
+  EXPECT_THROW(check_what_if(spec, uplink, machine), Error);
+  machine.sheet = analytic::HardwareSheet{.name = "mine", .network = analytic::HostNetwork{}};
+  EXPECT_THROW(check_what_if(spec, uplink, machine), Error);
+  machine.sheet->network->racks = analytic::HostRacks{};
+  EXPECT_NO_THROW(check_what_if(spec, uplink, machine));
+  EXPECT_NE(refusal("uplink=100Gbit"), "accepted") << "a rate of its own stands in the sheet";
 }
 
 }  // namespace

@@ -1,0 +1,16 @@
+// How long ranks take to sum all gradients of a model.
+#pragma once
+
+#include <vector>
+
+#include "analytic/costs/time_model.h"
+#include "analytic/memory/sizes.h"
+#include "parallelism/plan/partition/profile.h"
+
+namespace parabench::analytic {
+
+/// Among `members`, which ascend and hold the whole model each: the line through what no bytes take and what all of
+/// them take. `layers`: single_layers() of the case, with the placement of its ranks. Throws what the model throws.
+plan::SumTimes sum_times(const TimeModel& time, const Sizes& sizes, plan::Plan layers, std::vector<Rank> members);
+
+}  // namespace parabench::analytic

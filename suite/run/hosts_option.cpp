@@ -1,0 +1,47 @@
+#include "suite/run/hosts_option.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "analytic/calibration/calibration.h"
+#include "base/counted.h"
+#include "base/error.h"
+
+namespace parabench::suite {
+
+void set_hosts(Knowledge& knowledge, int hosts) {
+  knowledge.hosts = std::max(1, hosts);
+  if (knowledge.machine.sheet) knowledge.machine.sheet->hosts = hosts;
+}
+
+void check_hosts(const Case& spec, int hosts, const analytic::MachineInfo& machine) {
+  const auto refuse = [&](const std::string& expected, std::string_view hint) {
+    throw usage_error("--hosts", std::to_string(hosts), expected, hint);
+  };
+  const bool by_sheet = machine.sheet.has_value(), on_gpus = analytic::measured_device(spec) == DeviceKind::cuda;
+  if (hosts > 1) {
+    if (is_emulated(spec))
+      refuse("1 with device:emulated, whose ranks are threads of one host",
+             "try --emulate rate:10Gbit,latency:20us, which gives each rank a link of its own");
+    if (spec.comm == CommKind::threads)
+      refuse("1 with comm:threads, whose ranks are threads of one host", "try comm:mpi");
+    if (spec.reduce == ReduceKind::window)
+      refuse("1 with reduce:window, which takes memory that all ranks share", "try reduce:auto");
+    if (spec.tp > 1)
+      refuse(fmt::format("1 with tp:{}, of whose ranks each has cores or a GPU to itself", spec.tp), "leave it out");
+    if (by_sheet && !machine.sheet->network)
+      refuse(fmt::format("1 with hardware {}, which has no network to further hosts", machine.sheet->name),
+             "add a network to its file");
+  }
+  if (hosts == 0 || !by_sheet || !on_gpus || machine.gpus.empty()) return;
+  const int gpus = machine.gpus.front().count, least = (spec.np + gpus - 1) / gpus;
+  if (hosts < least)
+    refuse(fmt::format("at least {} for np:{}, with {} on each host of {}", least, spec.np, counted(gpus, "GPU"),
+                       machine.sheet->name),
+           fmt::format("try --hosts {}", least));
+}
+
+}  // namespace parabench::suite

@@ -146,6 +146,16 @@ std::string print_bytes(Bytes bytes) {
 
 std::string print_number(double value) { return fmt::format("{}", value); }
 
+std::string print_seconds(Seconds time) {
+  std::string best = print_number(time.value) + "s";
+  for (const TimeScale& scale : time_scales) {
+    if (scale.divided_by == 1) continue;
+    const std::string text = print_number(time.value * scale.divided_by) + std::string(scale.name);
+    if (text.size() < best.size() && parse_seconds("time", text) == time) best = text;
+  }
+  return best;
+}
+
 std::string human_bytes(double bytes) {
   const double size = std::abs(bytes);
   const std::string_view sign = bytes < 0 ? "-" : "";

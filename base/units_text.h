@@ -26,6 +26,8 @@ double parse_share(std::string_view subject, std::string_view text);
 /// Exact and canonical: in the largest binary or the largest decimal unit that divides, whichever takes fewer digits
 /// ("25MiB", "8GB"; the binary one of two as short), else plain bytes. parse_bytes is its inverse.
 std::string print_bytes(Bytes bytes);
+/// The shortest of s, ms, us and ns that reads back as the same time: "1ms", "0.5s". parse_seconds is its inverse.
+std::string print_seconds(Seconds time);
 /// The shortest text that reads back as the same number: "0.01", "1e-05".
 std::string print_number(double value);
 

@@ -6,6 +6,7 @@
 #include "base/case_id.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "parallelism/plan/strategies/parameters.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "suite/cases/sets.h"
 #include "suite/cases/where.h"
@@ -35,12 +36,12 @@ std::shared_ptr<const plan::GivenSchedule> read_schedule(const std::string& path
   return std::make_shared<const plan::GivenSchedule>(plan::read_csv(read_text(path)));
 }
 
-bool is_id(const std::string& text) {
+/// As cases are named, where it is an id.
+std::optional<std::string> as_id(const std::string& text) {
   try {
-    parse_case(text);
-    return true;
+    return to_id(plan::canonical(parse_case(text)));
   } catch (const Error&) {
-    return false;
+    return std::nullopt;
   }
 }
 
@@ -50,7 +51,7 @@ std::vector<SelectedCase> select(const Selection& selection, const std::vector<C
   std::vector<SelectedCase> candidates;
   const auto given = read_schedule(selection.schedule);
   for (const auto& text : selection.cases) {
-    const Case spec = parse_case(text);
+    const Case spec = plan::canonical(parse_case(text));
     take_schedule(candidates.emplace_back(SelectedCase{spec, to_id(spec), true}), given, selection.schedule);
   }
   if (given && std::ranges::all_of(candidates, [](const SelectedCase& one) { return !one.given; })) {
@@ -64,9 +65,13 @@ std::vector<SelectedCase> select(const Selection& selection, const std::vector<C
       candidates.push_back({spec, to_id(spec), false});
   }
   const auto conditions = selection.where ? parse_where(*selection.where) : std::vector<Condition>{};
+  const std::optional<std::string> filter_id = selection.filter ? as_id(*selection.filter) : std::nullopt;
+  const auto passes_filter = [&](const std::string& id) {
+    return filter_id ? id == *filter_id : !selection.filter || filter_matches(*selection.filter, id);
+  };
   std::vector<SelectedCase> chosen;
   for (auto& candidate : candidates) {
-    const bool wanted = (!selection.filter || filter_matches(*selection.filter, candidate.id)) &&
+    const bool wanted = passes_filter(candidate.id) &&
                         std::ranges::all_of(conditions, [&](const Condition& c) { return holds(c, candidate.spec); }) &&
                         std::ranges::find(chosen, candidate.id, &SelectedCase::id) == chosen.end();
     if (wanted) chosen.push_back(std::move(candidate));
@@ -76,9 +81,8 @@ std::vector<SelectedCase> select(const Selection& selection, const std::vector<C
     throw Error(ExitCode::nothing_matched, selection.filter ? "--filter" : "--where",
                 selection.filter ? *selection.filter + both : selection.where.value_or(""),
                 "to match at least one case",
-                selection.filter && is_id(*selection.filter)
-                    ? std::string("the catalogue does not hold this case: name it without --filter")
-                    : to_type("list shows them"));
+                filter_id ? std::string("the catalogue does not hold this case: name it without --filter")
+                          : to_type("list shows them"));
   }
   return chosen;
 }

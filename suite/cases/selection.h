@@ -13,7 +13,7 @@ namespace parabench::suite {
 
 struct SelectedCase {
   Case spec;
-  std::string id;      ///< canonical
+  std::string id;      ///< canonical, its strategy's parameters too
   bool named = false;  ///< on the command line: what cannot run is an error, not a skip
   std::shared_ptr<const plan::GivenSchedule> given = nullptr;  ///< of strategy csv
   std::string schedule = {};                                   ///< its file

@@ -11,6 +11,7 @@
 #include "base/case_id.h"
 #include "base/file.h"
 #include "base/units_text.h"
+#include "parallelism/plan/strategies/parameters.h"
 #include "suite/cases/sets.h"
 #include "suite/cases/where.h"
 #include "suite/run/forecast.h"
@@ -123,7 +124,7 @@ void add_cases(Sweep& sweep, const JsonReader& document) {
   if (document.has("cases")) {
     for (const JsonReader& item : items_of(document.at("cases"))) {
       at_place(item, "a case that can run", [&] {
-        const Case spec = parse_case(text_of(item));
+        const Case spec = plan::canonical(parse_case(text_of(item)));
         const SelectedCase one{spec, to_id(spec), true};
         require_possible(one, sweep.options);
         if (seen.insert(one.id).second) sweep.cases.push_back(one);

@@ -8,6 +8,7 @@
 #include "base/case_id.h"
 #include "base/case_key.h"
 #include "base/case_text.h"
+#include "parallelism/plan/strategies/parameters.h"
 #include "suite/cases/where.h"
 #include "suite/sweep/sweep_reader.h"
 
@@ -73,7 +74,7 @@ std::vector<Case> grid_cases(const JsonReader& grid, std::size_t most, std::stri
     ids = std::move(longer);
   }
   std::vector<Case> cases;
-  for (const std::string& id : ids) cases.push_back(parse_case(id));
+  for (const std::string& id : ids) cases.push_back(plan::canonical(parse_case(id)));
   return cases;
 }
 

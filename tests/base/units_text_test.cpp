@@ -51,6 +51,18 @@ TEST(PrintBytes, IsExactAndCanonical) {
   }
 }
 
+TEST(PrintSeconds, IsTheShortestThatReadsBackAsTheSame) {
+  EXPECT_EQ(print_seconds(Seconds(1e-3)), "1ms");
+  EXPECT_EQ(print_seconds(Seconds(0.5)), "0.5s");
+  EXPECT_EQ(print_seconds(Seconds(25e-6)), "25us");
+  EXPECT_EQ(print_seconds(Seconds(0)), "0s");
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const Seconds time(std::ldexp(static_cast<double>(random() >> 11), -static_cast<int>(random() % 90)));
+    EXPECT_EQ(parse_seconds("time", print_seconds(time)), time) << time.value;
+  }
+}
+
 TEST(ParseSeconds, KnowsItsUnits) {
   EXPECT_EQ(seconds("500us"), 500e-6);
   EXPECT_EQ(seconds("2s"), 2);

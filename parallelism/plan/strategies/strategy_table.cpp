@@ -19,6 +19,7 @@
 #include "parallelism/plan/strategies/horovod.h"
 #include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/parameter_server.h"
+#include "parallelism/plan/strategies/parameters.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/pipedream.h"
 #include "parallelism/plan/strategies/stage_widths.h"
@@ -77,8 +78,8 @@ std::span<const Strategy> strategies() {
        .paper = "Sergeev and Del Balso 2018, arXiv 1802.05799",
        .ranks = RankUse::replicas,
        .keys = {"reduce", "compress", "sync_bn"},
-       .parameters = {{"fusion", usual_fusion, fusion_expected, "largest buffer of fused gradients"},
-                      {"cycle", usual_cycle, cycle_expected, "from one look to the next"}},
+       .parameters = {{"fusion", usual_fusion, fusion_expected, "largest buffer of fused gradients", one_text_of_bytes},
+                      {"cycle", usual_cycle, cycle_expected, "from one look to the next", one_text_of_seconds}},
        .write = horovod_plan},
       {.name = "dear",
        .family = Family::data_parallel,
@@ -93,7 +94,7 @@ std::span<const Strategy> strategies() {
        .paper = "Stich, ICLR'19, arXiv 1805.09767; Zhou and Cong, IJCAI'18; Douillard et al. 2023, arXiv 2311.08105",
        .ranks = RankUse::replicas,
        .keys = {"bucket", "reduce"},
-       .parameters = {{"every", usual_every, every_expected, "steps from one average to the next"},
+       .parameters = {{"every", usual_every, every_expected, "steps from one average to the next", one_text_of_number},
                       {"outer", usual_outer, outer_expected, "optimizer that takes a step to the average (DiLoCo)"}},
        .write = local_sgd_plan,
        .uncapturable = "whose steps average weights now and then"},
@@ -104,7 +105,8 @@ std::span<const Strategy> strategies() {
        .ranks = RankUse::workers,
        .keys = {"bucket"},
        .parameters =
-           {{"servers", usual_servers, servers_expected, "ranks, of np, that hold and update the weights"},
+           {{"servers", usual_servers, servers_expected, "ranks, of np, that hold and update the weights",
+             one_text_of_number},
             {"cut", usual_cut, cut_expected,
              "what each server has: a range of whole layers, or a share of every bucket"},
             {"mode", usual_mode, mode_expected, "which gradients an update is made of, with which weights"},

@@ -40,6 +40,8 @@ struct StrategyParameter {
   std::string_view usual;     ///< what its absence means
   std::string_view expected;  ///< what it accepts
   std::string_view help;
+  /// One text for all that mean the same value; throws Error for what is none. Null: every text is a value of its own.
+  std::string (*one_text)(std::string_view text) = nullptr;
 };
 
 struct Strategy {

@@ -37,6 +37,17 @@ TEST(Selection, FilterAndWhereNarrow) {
 
 TEST(Selection, NamesACaseOnce) { EXPECT_EQ(ids({{quick_gpipe, quick_gpipe + "/micro:4"}, {}, {}}).size(), 1u); }
 
+TEST(Selection, ParametersOfAStrategyHaveOneText) {
+  const std::string work = "mlp/cifar10-synthetic/";
+  EXPECT_THAT(
+      ids({{work + "horovod[fusion=65536KiB,cycle=1000us]/np:2/batch:8", work + "horovod/np:2/batch:8"}, {}, {}}),
+      testing::ElementsAre(work + "horovod/np:2/batch:8"));
+  EXPECT_THAT(ids({{work + "local-sgd[every=2]/np:2/batch:8", work + "local-sgd/np:2/batch:8"},
+                   work + "local-sgd[outer=none,every=4]/np:2/batch:8",
+                   {}}),
+              testing::ElementsAre(work + "local-sgd/np:2/batch:8"));
+}
+
 TEST(Selection, NothingMatchedHasACodeOfItsOwn) {
   try {
     ids({{}, "no-such-case", {}});

@@ -24,8 +24,10 @@ ReduceKind automatic_reduce(const GroupShape& shape) {
 }
 
 std::int64_t halving_doubling_bytes(const GroupShape& shape, bool whole) {
+  const ReduceKind large = automatic_reduce(shape);
+  if (large == ReduceKind::halving_doubling) return 0;
   const int few = halving_doubling_rounds(shape.ranks, whole);
-  const bool in_steps = automatic_reduce(shape) == ReduceKind::hierarchical;
+  const bool in_steps = large == ReduceKind::hierarchical;
   return bytes_for_rounds((in_steps ? hierarchical_rounds(shape, whole) : ring_rounds(shape.ranks, whole)) - few);
 }
 

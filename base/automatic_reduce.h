@@ -26,7 +26,8 @@ int hierarchical_rounds(const GroupShape& shape, bool whole);
 /// one: halving_doubling where they are a power of two, which has the fewest rounds and the fewest bytes; else ring,
 /// which spares the bytes of pairs that act as one.
 ReduceKind automatic_reduce(const GroupShape& shape);
-/// Up to so many bytes halving_doubling takes the place of that: the rounds that it spares are worth more.
+/// Up to so many bytes halving_doubling takes the place of that: the rounds that it spares are worth more. 0 where it
+/// is that already.
 std::int64_t halving_doubling_bytes(const GroupShape& shape, bool whole);
 /// The one of the two for `bytes`.
 ReduceKind automatic_reduce(const GroupShape& shape, bool whole, std::int64_t bytes);

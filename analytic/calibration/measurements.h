@@ -54,8 +54,8 @@ class MeasuredLayers {
 /// The curve of reductions in a group of this shape, and of no other.
 const Curve& reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape);
 const Curve* find_reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape);
-/// The curve of reduce-scatters or all-gathers in a group of this shape; null where nobody measured it, and of any other
-/// collective.
+/// The curve of reduce-scatters or all-gathers in a group of this shape; null where nobody measured it, and of any
+/// other collective.
 const Curve* find_share_curve(const Calibration& calibration, const Case& spec, plan::OpKind collective,
                               const GroupShape& shape);
 /// The shape of groups, measured as such, that are on another number of hosts, two or more, with as many ranks on each:

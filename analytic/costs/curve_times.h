@@ -28,7 +28,8 @@ auto read_reduction_curve(const Calibration& calibration, const Case& spec, cons
 
 /// Of `bytes` in a group of this shape: the collective's own curve (find_share_curve), else the all-reduce's, of which
 /// the others take a share (time_model.h); where they are by another algorithm, as the halves of reduce:double-tree
-/// around a ring, a share of that, by the ratio of rounds and of the bytes that the busiest rank sends. Throws likewise.
+/// around a ring, a share of that, by the ratio of rounds and of the bytes that the busiest rank sends. Throws
+/// likewise.
 TimeParts collective_times(const Calibration& calibration, const Case& spec, plan::OpKind collective,
                            const GroupShape& shape, std::int64_t bytes);
 /// Of one message. Throws likewise.

@@ -36,7 +36,8 @@ struct ReductionBuffer {
   comm::Arena arena;  ///< empty where the plan reduces nothing
   torch::Tensor own;  ///< what it lies in, where that is not the communicator's
 };
-/// As large as the largest of the plan's own, and in the communicator's memory if these are. Collective, and to be called once: communicators take no memory back.
+/// As large as the largest of the plan's own, and in the communicator's memory if these are. Collective, and to be
+/// called once: communicators take no memory back.
 ReductionBuffer reduction_buffer(const Launch& launch, comm::Communicator& comm, const exec::Device& device);
 
 /// Times copies within a rank's memory, or to its GPU, on rank 0 alone and then on all ranks at once, of which those of

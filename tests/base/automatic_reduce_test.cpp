@@ -24,6 +24,7 @@ TEST(AutomaticReduce, SparesRoundsOfASmallBufferWhileTheyAreWorthMoreThanItsByte
   EXPECT_EQ(automatic_reduce(apart(6), true, 4 * 32768 + 1), ReduceKind::ring);
   EXPECT_EQ(automatic_reduce(apart(6), false, 32768), ReduceKind::halving_doubling);
   EXPECT_EQ(automatic_reduce(apart(6), false, 32769), ReduceKind::ring);
+  EXPECT_EQ(halving_doubling_bytes(apart(4), true), 0) << "it is that for all";
   // Of three members as many of each.
   EXPECT_EQ(automatic_reduce(apart(3), true, 1), ReduceKind::ring);
 }

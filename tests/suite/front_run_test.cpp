@@ -176,7 +176,7 @@ TEST_F(RunTest, AWindowIsRoundedUpToWholeRoundsAndSaysSo) {
     EXPECT_THAT(outcome.err, HasSubstr(id + ": " + note));
     EXPECT_EQ(results()["records"][0]["measured"]["losses"].size(), samples);
   };
-  expect_rounded("local-sgd[every=4]/np:2/batch:8", "4 steps of warm-up and 8 measured, whole rounds of 4", 12);
+  expect_rounded("local-sgd/np:2/batch:8", "4 steps of warm-up and 8 measured, whole rounds of 4", 12);
   expect_rounded("parameter-server[mode=async]/np:4/batch:8", "3 steps of warm-up and 6 measured, whole rounds of 3",
                  9);
   EXPECT_THAT(run({"run", small + "local-sgd[every=1]/np:2/batch:8", "--steps", "5", "--warmup", "3"}).err,

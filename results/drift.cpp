@@ -54,7 +54,7 @@ std::optional<double> drift(const Record& record) {
   for (const Canary& canary : record.measured->canaries) launches.push_back(canary.matrix_product_s);
   if (launches.empty()) return std::nullopt;
   const double ratio = std::log(median(launches) / *record.predicted->canary_matrix_product_s);
-  return std::isfinite(ratio) ? std::optional(ratio) : std::nullopt;
+  return std::abs(ratio) <= std::log(largest_drift) ? std::optional(ratio) : std::nullopt;
 }
 
 void fill_adjusted_errors(std::span<Record> records) {

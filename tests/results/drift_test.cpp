@@ -48,6 +48,13 @@ TEST(Drift, IsTheMedianLaunchsCanaryOverTheCalibrations) {
   EXPECT_FALSE(drift(record));
 }
 
+TEST(Drift, CanariesThatAreFarApartAreNone) {
+  EXPECT_TRUE(drift(drifted(0.69, 0)));
+  EXPECT_TRUE(drift(drifted(-0.69, 0)));
+  EXPECT_FALSE(drift(drifted(0.70, 0))) << "more than a factor of two";
+  EXPECT_FALSE(drift(drifted(-4.8, 0))) << "the calibration was timed while something else had the cores";
+}
+
 TEST(AdjustedError, FindsTheExponentByWhichStepsFollowTheCanary) {
   for (const double exponent : {0.0, 0.5, 1.0, 1.8}) {
     for (const Record& record : following(exponent)) {

@@ -67,7 +67,7 @@ std::vector<SelectedCase> select(const Selection& selection, const std::vector<C
   const auto conditions = selection.where ? parse_where(*selection.where) : std::vector<Condition>{};
   const std::optional<std::string> filter_id = selection.filter ? as_id(*selection.filter) : std::nullopt;
   const auto passes_filter = [&](const std::string& id) {
-    return filter_id ? id == *filter_id : !selection.filter || filter_matches(*selection.filter, id);
+    return !selection.filter || filter_matches(filter_id.value_or(*selection.filter), id);
   };
   std::vector<SelectedCase> chosen;
   for (auto& candidate : candidates) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,16 @@
 
 namespace parabench::plan {
 
+namespace {
+
+std::optional<int> whole_number(std::string_view text) {
+  int number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return code == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
 std::string parameter_text(const Case& spec, std::string_view name) {
   for (const auto& [given, value] : spec.strategy.parameters)
     if (given == name) return value;
@@ -20,9 +31,8 @@ std::string parameter_text(const Case& spec, std::string_view name) {
 
 int parameter_number(const Case& spec, std::string_view name, int most, int least) {
   const std::string text = parameter_text(spec, name);
-  int number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code == std::errc() && end == text.data() + text.size() && number >= least && number <= most) return number;
+  const std::optional<int> number = whole_number(text);
+  if (number && *number >= least && *number <= most) return *number;
   const StrategyParameter& known = *find_strategy(spec.strategy.name).find_parameter(name);
   std::string subject(name), hint = "try ";
   subject += " of " + spec.strategy.name;
@@ -60,9 +70,8 @@ std::string one_text_of_bytes(std::string_view text) { return print_bytes(parse_
 std::string one_text_of_seconds(std::string_view text) { return print_seconds(parse_seconds("time", text)); }
 
 std::string one_text_of_number(std::string_view text) {
-  int number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size() ? std::to_string(number) : std::string(text);
+  const std::optional<int> number = whole_number(text);
+  return number ? std::to_string(*number) : std::string(text);
 }
 
 }  // namespace parabench::plan

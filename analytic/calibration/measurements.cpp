@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "analytic/calibration/scope.h"
 #include "analytic/costs/interpolate.h"
 #include "base/called.h"
 #include "base/case_text.h"
@@ -114,9 +115,9 @@ const Curve* find_reduction_curve(const Calibration& calibration, const Case& sp
 
 const Curve* find_share_curve(const Calibration& calibration, const Case& spec, plan::OpKind collective,
                               const GroupShape& shape) {
-  if (collective != plan::OpKind::reduce_scatter && collective != plan::OpKind::all_gather) return nullptr;
-  const Curves& curves =
-      collective == plan::OpKind::reduce_scatter ? calibration.reduce_scatter : calibration.all_gather;
+  const auto kept = share_curves(collective);
+  if (!kept) return nullptr;
+  const Curves& curves = calibration.*kept;
   const auto found = curves.find(reduction_key(spec, shape));
   return found != curves.end() ? &found->second : nullptr;
 }

@@ -34,7 +34,7 @@ std::vector<SharesOfGroup> collectives_of_shares(const plan::Plan& plan) {
   for (const plan::RankProgram& rank : plan.ranks)
     for (const plan::Lane& lane : rank.lanes)
       for (const plan::Op& op : lane.ops)
-        if (op.kind == plan::OpKind::reduce_scatter || op.kind == plan::OpKind::all_gather)
+        if (share_curves(op.kind))
           found.insert({op.kind, group_shape(plan.placement, plan.groups[op.group.value].ranks)});
   return {found.begin(), found.end()};
 }
@@ -58,6 +58,12 @@ std::vector<MessagePair> message_pairs(const plan::Plan& plan) {
 }
 
 }  // namespace
+
+std::map<RankCountKey, Curve> Calibration::*share_curves(plan::OpKind collective) {
+  if (collective == plan::OpKind::reduce_scatter) return &Calibration::reduce_scatter;
+  if (collective == plan::OpKind::all_gather) return &Calibration::all_gather;
+  return nullptr;
+}
 
 CalibrationScope calibration_scope(const plan::Plan& plan) {
   return {.samples = sample_counts(plan),
@@ -92,10 +98,8 @@ Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec
     promised.copy_bytes_per_s[device][busy] = 1e9;
   }
   for (const GroupShape& group : scope.groups) promised.all_reduce[reduction_key(spec, group)] = curve;
-  for (const auto& [collective, group] : scope.shares) {
-    auto& curves = collective == plan::OpKind::reduce_scatter ? promised.reduce_scatter : promised.all_gather;
-    curves[reduction_key(spec, group)] = curve;
-  }
+  for (const auto& [collective, group] : scope.shares)
+    (promised.*share_curves(collective))[reduction_key(spec, group)] = curve;
   for (const MessagePair& pair : scope.messages) promised.point_to_point[message_key(spec, pair.between_hosts)] = curve;
   return promised;
 }

@@ -17,6 +17,9 @@ struct MessagePair {
   bool operator==(const MessagePair&) const = default;
 };
 
+/// Where a calibration keeps the curves of reduce-scatters, or of all-gathers; null for any other operation.
+std::map<RankCountKey, Curve> Calibration::*share_curves(plan::OpKind collective);
+
 /// A collective of even shares, and between which ranks.
 struct SharesOfGroup {
   plan::OpKind collective;  ///< reduce_scatter or all_gather

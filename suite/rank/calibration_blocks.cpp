@@ -195,11 +195,9 @@ void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device
   for (const GroupShape& shape : scope.groups)
     calibration.all_reduce[analytic::reduction_key(spec, shape)] = curve_of(comm::CollectiveKind::all_reduce, shape);
   for (const auto& [collective, shape] : scope.shares) {
-    const analytic::RankCountKey key = analytic::reduction_key(spec, shape);
-    if (collective == plan::OpKind::reduce_scatter)
-      calibration.reduce_scatter[key] = curve_of(comm::CollectiveKind::reduce_scatter, shape);
-    else
-      calibration.all_gather[key] = curve_of(comm::CollectiveKind::all_gather, shape);
+    const bool scatters = collective == plan::OpKind::reduce_scatter;
+    (calibration.*analytic::share_curves(collective))[analytic::reduction_key(spec, shape)] =
+        curve_of(scatters ? comm::CollectiveKind::reduce_scatter : comm::CollectiveKind::all_gather, shape);
   }
   for (const analytic::MessagePair& pair : scope.messages)
     calibration.point_to_point[analytic::message_key(spec, pair.between_hosts)] =

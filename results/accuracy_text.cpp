@@ -134,13 +134,17 @@ std::string accuracy_csv(std::span<const JudgedCase> cases) {
   return text;
 }
 
+json figures_json(const ErrorFigures& f) {
+  return {{"cases", f.cases}, {"mean", f.mean}, {"median", f.median},
+          {"p90", f.p90},     {"max", f.max},   {"median_ratio", f.median_ratio}};
+}
+
 json accuracy_json(std::span<const JudgedCase> cases) {
   json figures = json::object(), rows = json::array();
   for (const ErrorKind& kind : error_kinds()) {
     const ErrorFigures f = figures_of(errors_of(cases, kind.of));
     if (f.cases == 0) continue;
-    figures[std::string(kind.name)] = {{"cases", f.cases}, {"mean", f.mean}, {"median", f.median},
-                                       {"p90", f.p90},     {"max", f.max},   {"median_ratio", f.median_ratio}};
+    figures[std::string(kind.name)] = figures_json(f);
   }
   for (const JudgedCase& one : cases) {
     json& row = rows.emplace_back(json::object());

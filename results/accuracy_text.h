@@ -14,6 +14,8 @@ namespace parabench::results {
 std::string accuracy_text(std::span<const JudgedCase> cases, int worst = 5);
 /// All cases, a row each, with signed errors.
 std::string accuracy_csv(std::span<const JudgedCase> cases);
+/// Of one kind of error.
+nlohmann::json figures_json(const ErrorFigures& figures);
 nlohmann::json accuracy_json(std::span<const JudgedCase> cases);
 
 }  // namespace parabench::results

@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/statistics.h"
+#include "results/accuracy_text.h"
 #include "results/summary.h"
 #include "suite/accuracy/repredict.h"
+#include "suite/run/pair.h"
 
 namespace parabench::suite {
 namespace {
@@ -38,27 +40,42 @@ std::vector<std::string> ablation_names() {
   return names;
 }
 
+/// Of one case in all passes, by ablation_names().
+using Ablated = std::array<std::vector<double>, terms + 2>;
+
 /// Errors of one case in all passes.
 struct Errors {
-  std::vector<double> held_out, stale;
-  std::array<std::vector<double>, terms + 2> ablated;  ///< by ablation_names()
+  std::vector<double> held_out, stale, paired;
+  Ablated forecasts, rounds;
 };
 
-void add(std::vector<double>& errors, const std::optional<double>& predicted_s, double measured_s) {
-  if (predicted_s) errors.push_back(*predicted_s / measured_s - 1);
+void add(std::vector<double>& errors, const std::optional<double>& error) {
+  if (error) errors.push_back(*error);
 }
 
-void add(Errors& errors, const Repredicted& again, double measured_s, bool ablate) {
-  add(errors.held_out, again.held_out_s, measured_s);
-  add(errors.stale, again.stale_s, measured_s);
-  if (!ablate) return;
-  add(errors.ablated.front(), again.whole_s, measured_s);
-  for (std::size_t term = 0; term < terms; ++term) add(errors.ablated[1 + term], again.ablated_s[term], measured_s);
-  add(errors.ablated.back(), again.without_waiting_s, measured_s);
+void add(Ablated& errors, const std::optional<double>& whole, const Repredicted::Ablated& ablated) {
+  add(errors.front(), whole);
+  for (std::size_t term = 0; term < terms; ++term) add(errors[1 + term], ablated.terms[term]);
+  add(errors.back(), ablated.waiting);
+}
+
+void add(Errors& errors, const Repredicted& again) {
+  add(errors.held_out, again.held_out);
+  add(errors.stale, again.stale);
+  add(errors.paired, again.paired);
+  add(errors.forecasts, again.whole, again.ablated);
+  add(errors.rounds, again.paired, again.ablated_paired);
 }
 
 std::optional<double> median_of(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
+/// Over all cases.
+results::ErrorFigures figures_of(const std::map<std::string, Errors>& cases, Ablated Errors::*which, std::size_t name) {
+  std::vector<double> errors;
+  for (const auto& [id, all] : cases) add(errors, median_of((all.*which)[name]));
+  return results::figures_of(errors);
 }
 
 }  // namespace
@@ -83,8 +100,10 @@ std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::
     const analytic::Calibration* stale = stale_calibration(passes, pass);
     for (const results::Record& record : pass.results.records) {
       if (!results::counts(record) || !results::case_error(record)) continue;
-      if (const auto again = repredict(record, *pass.calibration, stale, ablate))
-        add(errors[record.id], *again, record.measured->step_time_s.median, ablate);
+      std::optional<protocol::PairedRounds> rounds;
+      if (!pass.rounds.empty() && !record.paired.empty()) rounds = kept_rounds(pass.rounds, record.id);
+      if (const auto again = repredict(record, {*pass.calibration, stale, rounds ? &*rounds : nullptr}, ablate))
+        add(errors[record.id], *again);
     }
   }
   for (results::JudgedCase& one : cases) {
@@ -92,40 +111,46 @@ std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::
     if (found == errors.end()) continue;
     one.held_out = median_of(found->second.held_out);
     one.stale = median_of(found->second.stale);
+    if (const auto paired = median_of(found->second.paired)) one.paired = paired;
   }
   std::vector<Ablation> ablations;
   if (!ablate) return ablations;
   const std::vector<std::string> names = ablation_names();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    std::vector<double> of_cases;
-    for (const auto& [id, all] : errors)
-      if (const auto error = median_of(all.ablated[i])) of_cases.push_back(*error);
-    ablations.push_back({names[i], results::figures_of(of_cases)});
-  }
+  for (std::size_t i = 0; i < names.size(); ++i)
+    ablations.push_back({names[i], figures_of(errors, &Errors::forecasts, i), figures_of(errors, &Errors::rounds, i)});
   return ablations;
 }
 
-std::string ablations_text(std::span<const Ablation> ablations) {
-  if (ablations.empty() || ablations.front().figures.cases == 0) return "";
-  std::string text = fmt::format("\n{:<22} {:>6} {:>8} {:>8} {:>8} {:>7}\n", "forecast without", "cases", "mean",
-                                 "median", "p90", "ratio");
-  for (const auto& [without, f] : ablations)
-    text += fmt::format("{:<22} {:>6} {:>8} {:>8} {:>8} {:>7.3f}\n", without, f.cases,
+namespace {
+
+void add_table(std::string& text, std::string_view heading, std::span<const Ablation> ablations,
+               results::ErrorFigures Ablation::*figures) {
+  if (ablations.empty() || (ablations.front().*figures).cases == 0) return;
+  text += fmt::format("\n{:<22} {:>6} {:>8} {:>8} {:>8} {:>7}\n", heading, "cases", "mean", "median", "p90", "ratio");
+  for (const Ablation& one : ablations) {
+    const results::ErrorFigures& f = one.*figures;
+    text += fmt::format("{:<22} {:>6} {:>8} {:>8} {:>8} {:>7.3f}\n", one.without, f.cases,
                         fmt::format("{:.1f} %", 100 * f.mean), fmt::format("{:.1f} %", 100 * f.median),
                         fmt::format("{:.1f} %", 100 * f.p90), f.median_ratio);
+  }
+}
+
+}  // namespace
+
+std::string ablations_text(std::span<const Ablation> ablations) {
+  std::string text;
+  add_table(text, "forecast without", ablations, &Ablation::figures);
+  add_table(text, "paired without", ablations, &Ablation::paired);
   return text;
 }
 
 json ablations_json(std::span<const Ablation> ablations) {
   json rows = json::array();
-  for (const auto& [without, f] : ablations)
-    rows.push_back({{"without", without},
-                    {"cases", f.cases},
-                    {"mean", f.mean},
-                    {"median", f.median},
-                    {"p90", f.p90},
-                    {"max", f.max},
-                    {"median_ratio", f.median_ratio}});
+  for (const Ablation& one : ablations) {
+    json& row = rows.emplace_back(results::figures_json(one.figures));
+    row["without"] = one.without;
+    row["paired"] = one.paired.cases > 0 ? results::figures_json(one.paired) : json();
+  }
   return rows;
 }
 

@@ -1,6 +1,7 @@
 // How right predictions would have been that were made from less.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -12,10 +13,11 @@
 
 namespace parabench::suite {
 
-/// A pass over a set, and what its forecasts were made from; nullopt where that is not known.
+/// A pass over a set, and what its predictions were made from.
 struct Pass {
   results::ResultsFile results;
-  std::optional<analytic::Calibration> calibration;
+  std::optional<analytic::Calibration> calibration;  ///< of its forecasts; nullopt where that is not known
+  std::filesystem::path rounds = {};                 ///< folder of the rounds of paired launches (pair.h); "" for none
 };
 
 /// Hours by which a calibration is stale.
@@ -25,15 +27,16 @@ inline constexpr double stale_hours = 2;
 /// without one.
 const analytic::Calibration* stale_calibration(std::span<const Pass> passes, const Pass& pass);
 
-/// Errors of the forecasts, of all cases, without a term of the model.
+/// Errors of all cases without a term of the model.
 struct Ablation {
-  std::string without;  ///< "nothing" first
-  results::ErrorFigures figures;
+  std::string without;                    ///< "nothing" first
+  results::ErrorFigures figures, paired;  ///< of forecasts, and of paired rounds
 };
 
-/// Predicts every case of every pass again (repredict.h), sets JudgedCase::held_out and stale to the median errors over
-/// passes, and returns the ablations where `ablate` says so, else nothing. Milliseconds for each prediction of a small
-/// case: one to three for a record, seven more to ablate.
+/// Predicts every case of every pass again (repredict.h), sets JudgedCase::held_out, stale and, where rounds were kept,
+/// paired to the median errors over passes, and returns the ablations where `ablate` says so, else nothing.
+/// Milliseconds for each prediction of a small case: one to three for a record and one for each round, seven times as
+/// many more to ablate.
 std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::span<const Pass> passes, bool ablate);
 
 /// A table; "" without any.

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "analytic/calibration/hold_out.h"
+#include "analytic/costs/costs.h"
 #include "analytic/simulate/predict.h"
 #include "base/error.h"
+#include "base/statistics.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -32,36 +35,6 @@ bool is_plan_of(const results::Record& record, const plan::Plan& plan) {
   return record.plan->replicas.empty() || record.plan->replicas == plan::stage_widths(plan);
 }
 
-/// The plan of one case, predicted by other costs.
-class Again {
- public:
-  Again(const plan::Plan& plan, const models::ModelSpec& model) : plan_(plan), sizes_(model) {}
-  const analytic::Sizes& sizes() const { return sizes_; }
-
-  Predicted by(const analytic::TimeModel& time, const analytic::MemoryModel& memory) const {
-    return analytic::predict(plan_, sizes_, time, memory, protocol::default_warmup, protocol::default_steps);
-  }
-  /// nullopt where the calibration lacks something.
-  std::optional<double> from(const analytic::Calibration& calibration) const {
-    try {
-      const analytic::Costs costs = analytic::calibrated_costs(calibration, sizes_);
-      return by(*costs.time, *costs.memory).step_time_s;
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::environment) throw;
-      return std::nullopt;
-    }
-  }
-  double without(analytic::AblatedTerm term, const analytic::Calibration& calibration) const {
-    analytic::Costs costs = analytic::calibrated_costs(calibration, sizes_);
-    costs.time = analytic::without(term, std::move(costs.time));
-    return by(*costs.time, *costs.memory).step_time_s;
-  }
-
- private:
-  const plan::Plan& plan_;
-  analytic::Sizes sizes_;
-};
-
 double work_of_the_busiest(const Predicted& predicted) {
   double most = 0;
   for (const RankPredicted& rank : predicted.ranks) {
@@ -73,24 +46,94 @@ double work_of_the_busiest(const Predicted& predicted) {
   return most;
 }
 
+/// The plan of one case over as many steps as it was run, predicted by other costs.
+class Again {
+ public:
+  Again(const plan::Plan& plan, const analytic::Sizes& sizes, int warmup, int steps)
+      : plan_(plan), sizes_(sizes), warmup_(warmup), steps_(steps) {}
+
+  Predicted by(const analytic::Costs& costs) const {
+    return analytic::predict(plan_, sizes_, *costs.time, *costs.memory, warmup_, steps_);
+  }
+  /// nullopt where the calibration lacks something.
+  std::optional<Predicted> from(const analytic::Calibration& calibration) const {
+    try {
+      return by(analytic::calibrated_costs(calibration, sizes_));
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::environment) throw;
+      return std::nullopt;
+    }
+  }
+  double without(analytic::AblatedTerm term, const analytic::Calibration& calibration) const {
+    analytic::Costs costs = analytic::calibrated_costs(calibration, sizes_);
+    costs.time = analytic::without(term, std::move(costs.time));
+    return by(costs).step_time_s;
+  }
+
+ private:
+  const plan::Plan& plan_;
+  const analytic::Sizes& sizes_;
+  int warmup_, steps_;
+};
+
+/// What was predicted from one calibration, and measured.
+struct Errors {
+  std::vector<double> whole, waiting;
+  std::array<std::vector<double>, enum_values<analytic::AblatedTerm>.size()> terms;
+
+  /// Nothing where the calibration lacks something.
+  void add(const Again& again, const analytic::Calibration& calibration, double measured_s, bool ablate) {
+    const std::optional<Predicted> predicted = again.from(calibration);
+    if (!predicted) return;
+    whole.push_back(predicted->step_time_s / measured_s - 1);
+    if (!ablate) return;
+    for (const analytic::AblatedTerm term : enum_values<analytic::AblatedTerm>)
+      terms[static_cast<std::size_t>(term)].push_back(again.without(term, calibration) / measured_s - 1);
+    waiting.push_back(work_of_the_busiest(*predicted) / measured_s - 1);
+  }
+};
+
+std::optional<double> median_of(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
+Repredicted::Ablated medians_of(const Errors& errors) {
+  Repredicted::Ablated ablated{.terms = {}, .waiting = median_of(errors.waiting)};
+  for (std::size_t term = 0; term < errors.terms.size(); ++term) ablated.terms[term] = median_of(errors.terms[term]);
+  return ablated;
+}
+
 }  // namespace
 
-std::optional<Repredicted> repredict(const results::Record& record, const analytic::Calibration& calibration,
-                                     const analytic::Calibration* older, bool ablate) {
+std::optional<Repredicted> repredict(const results::Record& record, const Sources& from, bool ablate) {
   if (!can_be_predicted(record.parameters)) return std::nullopt;
   const Subject subject = look_up(record.parameters);
   const Forecast forecast =
-      make_forecast(subject, knowledge_of(record, calibration), protocol::default_warmup, protocol::default_steps);
+      make_forecast(subject, knowledge_of(record, from.calibration), protocol::default_warmup, protocol::default_steps);
   if (forecast.cost_source != "calibrated" || !is_plan_of(record, forecast.plan)) return std::nullopt;
-  const Again again(forecast.plan, subject.model);
-  Repredicted all{.whole_s = forecast.predicted.step_time_s};
-  if (const auto left = analytic::without_own_samples(calibration, again.sizes(), forecast.plan))
-    all.held_out_s = again.from(*left);
-  if (older) all.stale_s = again.from(*older);
-  if (!ablate) return all;
-  for (const analytic::AblatedTerm term : enum_values<analytic::AblatedTerm>)
-    all.ablated_s[static_cast<std::size_t>(term)] = again.without(term, calibration);
-  all.without_waiting_s = work_of_the_busiest(forecast.predicted);
+  const analytic::Sizes sizes(subject.model);
+  const Again again(forecast.plan, sizes, protocol::default_warmup, protocol::default_steps);
+  const double measured_s = record.measured->step_time_s.median;
+  const auto error_from = [&](const analytic::Calibration& calibration) {
+    const auto predicted = again.from(calibration);
+    return predicted ? std::optional(predicted->step_time_s / measured_s - 1) : std::nullopt;
+  };
+  Errors forecasts, rounds;
+  forecasts.add(again, from.calibration, measured_s, ablate);
+  if (from.rounds) {
+    const Again paired(forecast.plan, sizes, protocol::paired_warmup, protocol::paired_steps);
+    for (const protocol::PairedRound& round : from.rounds->rounds)
+      rounds.add(paired, round.calibration, median(round.step_s), ablate);
+  }
+  Repredicted all{.whole = median(forecasts.whole),
+                  .held_out = {},
+                  .stale = {},
+                  .paired = median_of(rounds.whole),
+                  .ablated = medians_of(forecasts),
+                  .ablated_paired = medians_of(rounds)};
+  if (const auto left = analytic::without_own_samples(from.calibration, sizes, forecast.plan))
+    all.held_out = error_from(*left);
+  if (from.older) all.stale = error_from(*from.older);
   return all;
 }
 

@@ -7,24 +7,35 @@
 #include "analytic/calibration/calibration.h"
 #include "analytic/costs/ablation.h"
 #include "results/record.h"
+#include "suite/protocol/paired_rounds.h"
 
 namespace parabench::suite {
 
-/// Step times in seconds of the plan that ran.
+/// Errors of predictions of the plan that ran, (predicted - measured) / measured.
 struct Repredicted {
-  double whole_s = 0;                ///< from the calibration, with all terms
-  std::optional<double> held_out_s;  ///< without what was measured at the case's own samples (hold_out.h)
-  std::optional<double> stale_s;     ///< from the older calibration
-  /// Without one term of the model, in the order of AblatedTerm.
-  std::array<std::optional<double>, enum_values<analytic::AblatedTerm>.size()> ablated_s;
-  std::optional<double> without_waiting_s;  ///< of the rank that works longest, if no rank waited for another
+  double whole = 0;                ///< from the calibration, with all terms
+  std::optional<double> held_out;  ///< without what was measured at the case's own samples (hold_out.h)
+  std::optional<double> stale;     ///< from the older calibration
+  std::optional<double> paired;    ///< of its rounds, each from its own calibration: the median
+  /// Without one term of the model, in the order of AblatedTerm, and without waiting: the step is then the work of the
+  /// rank that works longest.
+  struct Ablated {
+    std::array<std::optional<double>, enum_values<analytic::AblatedTerm>.size()> terms;
+    std::optional<double> waiting;
+  };
+  Ablated ablated, ablated_paired;
 };
 
-/// Of a record of our ranks that was measured. `calibration`: what its forecast was made from. `older`: nullptr where
-/// there is none. `ablate`: the last two as well. nullopt where this program cuts another plan from the calibration
-/// than the one that ran, or cannot predict the case from it: of other products, emulated devices, schedules from
-/// files.
-std::optional<Repredicted> repredict(const results::Record& record, const analytic::Calibration& calibration,
-                                     const analytic::Calibration* older, bool ablate);
+/// From what a case is predicted again. Of `calibration` its forecast was made.
+struct Sources {
+  const analytic::Calibration& calibration;
+  const analytic::Calibration* older = nullptr;    ///< nullptr: there is none
+  const protocol::PairedRounds* rounds = nullptr;  ///< likewise
+};
+
+/// Of a record of our ranks that was measured. `ablate`: the last two as well. nullopt where this program cuts another
+/// plan from the calibration than the one that ran, or cannot predict the case from it: of other products, emulated
+/// devices, schedules from files.
+std::optional<Repredicted> repredict(const results::Record& record, const Sources& from, bool ablate);
 
 }  // namespace parabench::suite

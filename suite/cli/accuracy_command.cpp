@@ -25,6 +25,9 @@ namespace fs = std::filesystem;
 std::string pass_file(const AccuracyOptions& options, int pass) {
   return (fs::path(options.out) / fmt::format("pass-{}.json", pass)).string();
 }
+fs::path rounds_folder(const AccuracyOptions& options, int pass) {
+  return fs::path(options.out) / fmt::format("pass-{}.rounds", pass);
+}
 std::string calibration_file(const AccuracyOptions& options, int pass) {
   return (fs::path(options.out) / fmt::format("pass-{}.calibration.json", pass)).string();
 }
@@ -39,6 +42,7 @@ ExitCode run_pass(const AccuracyOptions& options, const std::vector<SelectedCase
   const std::string own = calibration_file(options, pass);
   if (run.calibration.empty()) run.calibration = own;
   run.paired = run.shuffle = true;
+  run.rounds = rounds_folder(options, pass).string();
   run.resume = fs::exists(journal_folder(run.json));
   // The same plans train the same in every pass.
   if (pass > 1) run.verify = VerifyMode::off;
@@ -67,7 +71,7 @@ ExitCode run_passes(const AccuracyOptions& options, const Start& start) {
 std::vector<Pass> passes_of(const AccuracyOptions& options) {
   std::vector<Pass> passes;
   for (int pass = 1; fs::exists(pass_file(options, pass)); ++pass) {
-    passes.push_back({results::read_results(pass_file(options, pass)), {}});
+    passes.push_back({results::read_results(pass_file(options, pass)), {}, rounds_folder(options, pass)});
     if (const std::string file = calibration_file(options, pass); fs::exists(file))
       passes.back().calibration = analytic::read_calibration(file);
   }

@@ -26,9 +26,9 @@ void check(const AccuracyOptions& options);
 
 /// Runs the passes that are not there yet, each over all cases in shuffled order with paired rounds, into
 /// OUT/pass-1.json, pass-2.json, ..., each from a calibration of its own, OUT/pass-1.calibration.json and so on, unless
-/// one is given, of which this is then a copy; goes on where an earlier call was stopped. Then prints how right the
-/// predictions were over all passes. An interrupted pass ends the command with its code, after what is there was
-/// judged.
+/// one is given, of which this is then a copy; what paired launches answer is kept in OUT/pass-1.rounds and so on. Goes
+/// on where an earlier call was stopped. Then prints how right the predictions were over all passes. An interrupted
+/// pass ends the command with its code, after what is there was judged.
 ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start);
 
 }  // namespace parabench::suite

@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "base/counted.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/summary.h"
+#include "suite/run/case_file.h"
 #include "suite/run/combine.h"
 #include "suite/run/emulate_option.h"
 #include "suite/run/pair.h"
@@ -21,15 +20,6 @@
 
 namespace parabench::suite {
 namespace {
-
-/// The case id as a file name; of a long one, which file systems refuse, its beginning and the id's hash.
-std::string file_name(const std::string& id) {
-  constexpr std::size_t most = 200;
-  std::string name = id;
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '.' && c != '='; }, '_');
-  return name.size() <= most ? name : name.substr(0, most) + "-" + hex16(fnv1a64(id));
-}
 
 /// Another product may have all of them in one process.
 bool same_ranks(const results::Measured& measured, const Predicted& predicted, bool one_process) {
@@ -165,8 +155,11 @@ void Attempt::pair() {
     const auto& answer = std::get<protocol::PairedRounds>(reply->answer);
     record.paired = pair_rounds(answer, *prepared_.subject, prepared_.forecast->plan);
     record.paired_canary = answer.canary;
+    if (!options_.rounds.empty()) keep_rounds(answer, options_.rounds, record.id);
   } catch (const Error& error) {
-    return workplace_.progress.note(fmt::format("{}: nothing is paired: {}", record.id, error.what()));
+    workplace_.progress.note(fmt::format("{}: {}: {}", record.id,
+                                         record.paired.empty() ? "nothing is paired" : "the rounds are not kept",
+                                         error.what()));
   }
   record.error = results::compare(*record.predicted, *record.measured, record.paired);
 }

@@ -1,8 +1,13 @@
 #include "suite/run/pair.h"
 
+#include <nlohmann/json.hpp>
+
 #include "analytic/costs/costs.h"
 #include "analytic/simulate/predict.h"
+#include "base/file.h"
+#include "base/json_reader.h"
 #include "base/statistics.h"
+#include "suite/run/case_file.h"
 
 namespace parabench::suite {
 
@@ -17,6 +22,22 @@ std::vector<results::PairedRound> pair_rounds(const protocol::PairedRounds& answ
     rounds.push_back({predicted.step_time_s, median(round.step_s)});
   }
   return rounds;
+}
+
+std::filesystem::path rounds_file(const std::filesystem::path& folder, const std::string& id) {
+  return folder / (file_name(id) + ".json");
+}
+
+void keep_rounds(const protocol::PairedRounds& answer, const std::filesystem::path& folder, const std::string& id) {
+  std::filesystem::create_directories(folder);
+  write_atomically(rounds_file(folder, id), protocol::to_json(answer).dump());
+}
+
+std::optional<protocol::PairedRounds> kept_rounds(const std::filesystem::path& folder, const std::string& id) {
+  const std::filesystem::path file = rounds_file(folder, id);
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  const nlohmann::json document = read_json(file.string());
+  return protocol::paired_rounds_from_json(JsonReader(document, file.string()));
 }
 
 }  // namespace parabench::suite

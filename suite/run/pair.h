@@ -1,6 +1,9 @@
 // What a launch that calibrated and trained in turn says of the model.
 #pragma once
 
+#include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "results/record.h"
@@ -13,5 +16,12 @@ namespace parabench::suite {
 /// forecast's, which the launch trained. Throws environment_error where a round lacks a time that the plan needs.
 std::vector<results::PairedRound> pair_rounds(const protocol::PairedRounds& answer, const Subject& subject,
                                               const plan::Plan& plan);
+
+/// Where the rounds of a case are kept in a folder for them.
+std::filesystem::path rounds_file(const std::filesystem::path& folder, const std::string& id);
+/// Makes the folder. Throws Error where it cannot be written.
+void keep_rounds(const protocol::PairedRounds& answer, const std::filesystem::path& folder, const std::string& id);
+/// nullopt where none are kept. Throws usage_error naming file and place for what are none.
+std::optional<protocol::PairedRounds> kept_rounds(const std::filesystem::path& folder, const std::string& id);
 
 }  // namespace parabench::suite

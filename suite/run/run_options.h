@@ -42,6 +42,7 @@ struct RunOptions {
   VerifyMode verify = VerifyMode::on;
   std::string trace;    ///< folder of timelines; "" for none
   bool paired = false;  ///< one more launch of each case calibrates and trains in turn
+  std::string rounds;   ///< folder that keeps what such launches answer; "" for none
   bool shuffle = false, resume = false;
   bool interleave = false;  ///< launch by launch over the cases, not case by case
   bool fail_fast = false;

@@ -66,6 +66,30 @@ TEST_F(AccuracyTest, EveryPassIsCalibratedByItselfAndJudgedFromLess) {
   EXPECT_EQ(run({"accuracy", "--out", "acc", "--judge", "--ablate", "--format", "csv"}).code, 2);
 }
 
+TEST_F(AccuracyTest, KeepsPairedRoundsAndPredictsThemAnew) {
+  ASSERT_EQ(run({"accuracy", gpipe, "--passes", "1", "--out", "acc", "--steps", "5"}).code, 0);
+  const auto judged = [&](const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"accuracy", "--out", "acc", "--judge", "--format", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return json::parse(run(words).out);
+  };
+  const json before = judged();
+  const double recorded = read_json(path("acc/pass-1.json"))["records"][0]["error"]["paired_step_time_relative"];
+  EXPECT_NEAR(before["cases"][0]["paired"], recorded, 1e-9);
+  const std::filesystem::path rounds = std::filesystem::directory_iterator(path("acc/pass-1.rounds"))->path();
+  json kept = read_json(rounds);
+  for (json& round : kept["rounds"])
+    for (json& step : round["step_s"]) step = 2 * step.get<double>();
+  write_atomically(rounds, kept.dump());
+  EXPECT_NEAR(judged()["cases"][0]["paired"], (1 + recorded) / 2 - 1, 1e-9);
+  EXPECT_EQ(judged({"--ablate"})["ablations"][0]["paired"]["cases"], 1);
+  EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--ablate"}).out, HasSubstr("paired without"));
+  write_atomically(rounds, "{");
+  EXPECT_EQ(run({"accuracy", "--out", "acc", "--judge"}).code, 2);
+  std::filesystem::remove(rounds);
+  EXPECT_NEAR(judged()["cases"][0]["paired"], recorded, 1e-9) << "as it was when it ran";
+}
+
 TEST_F(AccuracyTest, AGivenCalibrationServesAllPassesAndACopyStaysWithEach) {
   ASSERT_EQ(run({"accuracy", gpipe, "--passes", "2", "--out", "acc", "--steps", "5", "--calibration", "own.json"}).code,
             0);

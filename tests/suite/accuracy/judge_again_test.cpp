@@ -80,67 +80,85 @@ const std::string date = "2026-01-02T12:00:00Z";
 TEST(Repredict, FromTheSameCalibrationIsTheForecast) {
   const auto calibration = measured_for({two, four}, date);
   const results::Record record = record_of(two, calibration);
-  const auto again = repredict(record, calibration, nullptr, false);
+  const auto again = repredict(record, {calibration}, false);
   ASSERT_TRUE(again);
-  EXPECT_DOUBLE_EQ(again->whole_s, record.predicted->step_time_s);
-  EXPECT_FALSE(again->stale_s);
-  EXPECT_FALSE(again->ablated_s.front());
+  EXPECT_NEAR(again->whole, 0, 1e-12);
+  EXPECT_FALSE(again->stale);
+  EXPECT_FALSE(again->paired);
+  EXPECT_FALSE(again->ablated.terms.front());
 }
 
 TEST(Repredict, KnowsTheHostsThatTheRecordRanOn) {
   const std::map<int, Placement> two_hosts = {{2, in_blocks(2, 2)}};
   const auto calibration = measured_for({two, four}, date, two_hosts);
   results::Record record = record_of(two, calibration, two_hosts);
-  const auto again = repredict(record, calibration, nullptr, false);
+  const auto again = repredict(record, {calibration}, false);
   ASSERT_TRUE(again);
-  EXPECT_DOUBLE_EQ(again->whole_s, record.predicted->step_time_s);
-  EXPECT_TRUE(again->held_out_s);
+  EXPECT_NEAR(again->whole, 0, 1e-12);
+  EXPECT_TRUE(again->held_out);
   for (results::RankMeasured& rank : record.measured->ranks) rank.host = "one";
-  EXPECT_FALSE(repredict(record, calibration, nullptr, false)) << "never measured on one host";
+  EXPECT_FALSE(repredict(record, {calibration}, false)) << "never measured on one host";
 }
 
 // Pieces of 16 are predicted from 8, 4 and 2.
 TEST(Repredict, HeldOutKnowsNothingOfTheCasesOwnSamples) {
   const auto calibration = measured_for({two, four}, date);
   const results::Record record = record_of(two, calibration);
-  const double line = record.predicted->step_time_s;
-  EXPECT_NEAR(*repredict(record, calibration, nullptr, false)->held_out_s, line, 1e-9 * line);
-  const auto off = slower(calibration, 16, 1.5);
-  const auto again = repredict(record_of(two, off), off, nullptr, false);
-  EXPECT_GT(again->whole_s, 1.2 * line);
-  EXPECT_NEAR(*again->held_out_s, line, 1e-9 * line);
+  EXPECT_NEAR(*repredict(record, {calibration}, false)->held_out, 0, 1e-9);
+  const auto again = repredict(record, {slower(calibration, 16, 1.5)}, false);
+  EXPECT_GT(again->whole, 0.2);
+  EXPECT_NEAR(*again->held_out, 0, 1e-9);
 }
 
 TEST(Repredict, HeldOutIsNothingWhereTooLittleIsLeft) {
   const auto calibration = measured_for({two}, date);
-  EXPECT_FALSE(repredict(record_of(two, calibration), calibration, nullptr, false)->held_out_s);
+  EXPECT_FALSE(repredict(record_of(two, calibration), {calibration}, false)->held_out);
 }
 
 TEST(Repredict, StaleIsFromTheOlderCalibrationAndNothingWhereThatLacksSomething) {
   const auto calibration = measured_for({two, four}, date);
   const results::Record record = record_of(two, calibration);
   const auto older = slower(calibration, 0, 2);
-  EXPECT_GT(*repredict(record, calibration, &older, false)->stale_s, 1.5 * record.predicted->step_time_s);
+  EXPECT_GT(*repredict(record, {calibration, &older}, false)->stale, 0.5);
   const auto lacking = measured_for({"sequential/np:1/batch:32"}, date);
-  EXPECT_FALSE(repredict(record, calibration, &lacking, false)->stale_s);
+  EXPECT_FALSE(repredict(record, {calibration, &lacking}, false)->stale);
 }
 
 TEST(Repredict, EveryAblationIsFasterAndThatOfSharingByAsMuchAsRanksSlowEachOther) {
   const auto calibration = measured_for({two, four}, date);
   const results::Record record = record_of(two, calibration);
-  const auto again = repredict(record, calibration, nullptr, true);
-  for (const auto& ablated : again->ablated_s) EXPECT_LE(*ablated, again->whole_s * (1 + 1e-9));
-  EXPECT_LT(*again->ablated_s[static_cast<std::size_t>(analytic::AblatedTerm::sharing)], 0.75 * again->whole_s);
-  EXPECT_LE(*again->without_waiting_s, again->whole_s);
+  const auto again = repredict(record, {calibration}, true);
+  for (const auto& ablated : again->ablated.terms) EXPECT_LE(*ablated, again->whole + 1e-9);
+  EXPECT_LT(*again->ablated.terms[static_cast<std::size_t>(analytic::AblatedTerm::sharing)], -0.25);
+  EXPECT_LE(*again->ablated.waiting, again->whole);
+}
+
+// Rounds on a machine that is slower in all of one, and in what it calibrates in the last.
+protocol::PairedRounds rounds_of(const results::Record& record, const analytic::Calibration& calibration) {
+  const double step_s = record.predicted->step_time_s;
+  return {.rounds = {{calibration, {step_s}},
+                     {slower(calibration, 0, 2), {2 * step_s}},
+                     {slower(calibration, 0, 2), {step_s}}},
+          .canary = {}};
+}
+
+TEST(Repredict, PairedIsTheMedianOverRoundsEachFromWhatItCalibratedItself) {
+  const auto calibration = measured_for({two, four}, date);
+  const results::Record record = record_of(two, calibration);
+  const protocol::PairedRounds rounds = rounds_of(record, calibration);
+  const auto again = repredict(record, {.calibration = calibration, .rounds = &rounds}, true);
+  EXPECT_NEAR(*again->paired, 0, 0.1) << "sums did not become slower";
+  EXPECT_LT(*again->ablated_paired.terms[static_cast<std::size_t>(analytic::AblatedTerm::sharing)], -0.25);
+  EXPECT_LE(*again->ablated_paired.waiting, *again->paired);
 }
 
 TEST(Repredict, AnotherPlanThanTheOneThatRanIsNotJudged) {
   const auto calibration = measured_for({"gpipe/np:2/batch:32"}, date);
   results::Record record = record_of("gpipe/np:2/batch:32", calibration);
-  EXPECT_TRUE(repredict(record, calibration, nullptr, false));
+  EXPECT_TRUE(repredict(record, {calibration}, false));
   record.plan->partition.front() += 1;
   record.plan->partition.back() -= 1;
-  EXPECT_FALSE(repredict(record, calibration, nullptr, false));
+  EXPECT_FALSE(repredict(record, {calibration}, false));
 }
 
 Pass pass_of(const std::string& calibrated, double factor = 1) {
@@ -177,6 +195,7 @@ TEST(JudgeAgain, SetsMediansOverPassesAndAblatesWhereAsked) {
   EXPECT_GT(ablations[1].figures.mean, 0.25);
   EXPECT_THAT(ablations_text(ablations), HasSubstr("forecast without"));
   EXPECT_EQ(ablations_json(ablations).size(), ablations.size());
+  EXPECT_TRUE(ablations_json(ablations)[0]["paired"].is_null()) << "no rounds were kept";
   EXPECT_EQ(ablations_text({}), "");
 }
 

@@ -53,7 +53,8 @@ struct LayerTiming {
 /// Seconds of a transfer or reduction of `bytes`.
 struct CurvePoint {
   std::int64_t bytes = 0;
-  double seconds = 0;
+  double seconds = 0;   ///< while nobody computes
+  double loaded_s = 0;  ///< while every rank of the launch computes on one thread; 0: not measured
 };
 using Curve = std::vector<CurvePoint>;  ///< ascending bytes, unique
 

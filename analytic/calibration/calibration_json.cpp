@@ -23,9 +23,10 @@ using nlohmann::json;
 constexpr std::string_view format_name = "parabench calibration";
 // 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3:
 // graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries. 3: every launch whole,
-// curves by hosts. 3.1: curves of reduce-scatters and all-gathers; resident memory of processes.
+// curves by hosts. 3.1: curves of reduce-scatters and all-gathers; resident memory of processes. 3.2: curves
+// while ranks compute.
 constexpr int schema_major = 3, merged_major = 2;
-constexpr std::string_view schema_version = "3.1";
+constexpr std::string_view schema_version = "3.2";
 
 /// Files of schema 2.0 know the processor alone and name no device.
 DeviceKind device_of(const JsonReader& row) { return row.find<DeviceKind>("device").value_or(DeviceKind::cpu); }
@@ -89,7 +90,10 @@ json curves_to_json(const std::map<RankCountKey, Curve>& curves) {
   json rows = json::array();
   for (const auto& [key, curve] : curves) {
     json points = json::array();
-    for (const CurvePoint& p : curve) points.push_back({{"bytes", p.bytes}, {"seconds", p.seconds}});
+    for (const CurvePoint& p : curve) {
+      points.push_back({{"bytes", p.bytes}, {"seconds", p.seconds}});
+      if (p.loaded_s > 0) points.back()["loaded_s"] = p.loaded_s;
+    }
     rows.push_back({{"comm", key.comm},
                     {"ranks", key.ranks},
                     {"hosts", key.hosts},
@@ -106,7 +110,9 @@ std::map<RankCountKey, Curve> curves_from_json(const JsonReader& rows) {
     Curve curve;
     const JsonReader points = row.at("points");
     for (const JsonReader& p : points.items()) {
-      curve.push_back({.bytes = bytes(p, "bytes"), .seconds = p.get_at_least("seconds", 0.0)});
+      curve.push_back({.bytes = bytes(p, "bytes"),
+                       .seconds = p.get_at_least("seconds", 0.0),
+                       .loaded_s = p.has("loaded_s") ? p.get_at_least("loaded_s", 0.0) : 0});
     }
     sort_unique(curve, &CurvePoint::bytes, points);
     RankCountKey key{row.get<std::string>("comm"), row.get_at_least("ranks", 1), device_of(row)};

@@ -76,12 +76,19 @@ void combine_layers(Calibration& into) {
 }
 
 void combine_curves(Calibration& into, std::map<RankCountKey, Curve> Calibration::*curves) {
-  std::map<RankCountKey, std::map<std::int64_t, std::vector<double>>> all;
+  struct Seconds {
+    std::vector<double> alone, loaded;
+  };
+  std::map<RankCountKey, std::map<std::int64_t, Seconds>> all;
   for (const Calibration& launch : into.launches)
     for (const auto& [key, curve] : launch.*curves)
-      for (const CurvePoint& point : curve) all[key][point.bytes].push_back(point.seconds);
+      for (const CurvePoint& point : curve) {
+        all[key][point.bytes].alone.push_back(point.seconds);
+        if (point.loaded_s > 0) all[key][point.bytes].loaded.push_back(point.loaded_s);
+      }
   for (const auto& [key, points] : all)
-    for (const auto& [bytes, seconds] : points) (into.*curves)[key].push_back({bytes, median(seconds)});
+    for (const auto& [bytes, of] : points)
+      (into.*curves)[key].push_back({bytes, median(of.alone), of.loaded.empty() ? 0 : median(of.loaded)});
 }
 
 template <class Key>

@@ -69,6 +69,15 @@ class CalibratedTimes final : public TimeModel {
     return sizes().backward_share(plan, op) * over_layers(plan, rank, op, busy_ranks, backward_mad_s);
   }
 
+  double slowdown_beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    const std::int64_t bytes = sizes().payload_bytes(plan, rank, op);
+    if (plan::is_message(op.kind))
+      return message_slowdown(measured_->calibration, plan.spec, !on_one_host(plan.placement, rank, op.peer),
+                              link_sharers(plan, op) * bytes);
+    const GroupShape shape = group_shape(plan.placement, plan.groups[op.group.value].ranks);
+    return collective_slowdown(measured_->calibration, plan.spec, op.kind, shape, bytes);
+  }
+
   Link link(const plan::Plan& plan) const override {
     const std::vector<Rank> holders = plan::holders(plan, StageId(0));
     const auto p = static_cast<int>(holders.size());

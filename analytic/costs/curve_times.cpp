@@ -17,6 +17,19 @@ TimeParts along(const Curve& curve, std::int64_t bytes) {
   return with_total({.latency = latency, .transfer = total - latency}, total);
 }
 
+/// By the points that tell both.
+double slowdown(const Curve& curve, std::int64_t bytes) {
+  Curve alone, loaded;
+  for (const CurvePoint& point : curve) {
+    if (!(point.loaded_s > 0)) continue;
+    alone.push_back(point);
+    loaded.push_back({point.bytes, point.loaded_s});
+  }
+  if (alone.empty()) return 0;
+  const double seconds = at_bytes(alone, bytes);
+  return seconds > 0 ? at_bytes(loaded, bytes) / seconds : 0;
+}
+
 /// Of an all-reduce among members that are all as far from each other: messages one after the other, and the buffers
 /// that the busiest one sends.
 struct Way {
@@ -40,7 +53,11 @@ Curve derived_curve(const Calibration& calibration, const Case& spec, const Grou
   const double rounds = wanted.rounds / known.rounds, sent = wanted.sent / known.sent;
   Curve curve = reduction_curve(calibration, spec, *similar);
   const double latency = curve.front().seconds;
-  for (CurvePoint& point : curve) point.seconds = rounds * latency + sent * std::max(0.0, point.seconds - latency);
+  for (CurvePoint& point : curve) {
+    const double slower = point.seconds > 0 ? point.loaded_s / point.seconds : 0;
+    point.seconds = rounds * latency + sent * std::max(0.0, point.seconds - latency);
+    point.loaded_s = slower * point.seconds;
+  }
   return curve;
 }
 
@@ -56,6 +73,17 @@ TimeParts collective_times(const Calibration& calibration, const Case& spec, pla
   times.latency *= around.rounds / trees.rounds;
   times.transfer *= around.sent / trees.sent;
   return times;
+}
+
+double collective_slowdown(const Calibration& calibration, const Case& spec, plan::OpKind collective,
+                           const GroupShape& shape, std::int64_t bytes) {
+  const Curve* own = find_share_curve(calibration, spec, collective, shape);
+  if (const double known = own ? slowdown(*own, bytes) : 0; known > 0) return known;
+  return read_reduction_curve(calibration, spec, shape, [&](const Curve& curve) { return slowdown(curve, bytes); });
+}
+
+double message_slowdown(const Calibration& calibration, const Case& spec, bool between_hosts, std::int64_t bytes) {
+  return slowdown(message_curve(calibration, spec, between_hosts), bytes);
 }
 
 TimeParts message_times(const Calibration& calibration, const Case& spec, bool between_hosts, std::int64_t bytes) {

@@ -32,6 +32,11 @@ auto read_reduction_curve(const Calibration& calibration, const Case& spec, cons
 /// likewise.
 TimeParts collective_times(const Calibration& calibration, const Case& spec, plan::OpKind collective,
                            const GroupShape& shape, std::int64_t bytes);
+/// How much longer they take while every rank computes on one thread: by what the curves say of both, at most as far as
+/// they reach; of a collective whose own curve does not, by the all-reduce's. 0: not measured.
+double collective_slowdown(const Calibration& calibration, const Case& spec, plan::OpKind collective,
+                           const GroupShape& shape, std::int64_t bytes);
+double message_slowdown(const Calibration& calibration, const Case& spec, bool between_hosts, std::int64_t bytes);
 /// Of one message. Throws likewise.
 TimeParts message_times(const Calibration& calibration, const Case& spec, bool between_hosts, std::int64_t bytes);
 

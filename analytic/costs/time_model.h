@@ -36,6 +36,10 @@ class TimeModel {
   virtual double seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const;
   /// Median absolute deviation of seconds() over the calibration's repetitions; 0 where unknown.
   virtual double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const;
+  /// Of a message or collective: how much longer it takes while every rank of its hosts computes on one thread; 0:
+  /// unknown, its threads and theirs then share the cores in equal parts. More than that: it hands over between ranks
+  /// again and again, and each waits for its turn on its core. Less: what has slept is woken first.
+  virtual double slowdown_beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
   /// The link between neighbours, for closed forms. Of replicas: a ring over it takes as long as their all-reduce.
   /// Needs no measurement that the plan's own operations do not need.
   virtual Link link(const plan::Plan& plan) const;

@@ -11,6 +11,8 @@ namespace parabench::analytic {
 namespace {
 
 constexpr double unknown = -1;
+/// Of an exchange that computing does not slow down: it takes its cores first.
+constexpr double most_weight = 20;
 
 /// Of a host, or of a rack.
 int way_out(int place) { return 2 * place; }
@@ -48,6 +50,7 @@ void SharingActivities::start(const Activity& activity, double now) {
                                     .streams = streams(activity.op->kind),
                                     .demand = demand_of_a_rank(plan_.spec, computes) * (computes ? 1 : activity.ends)});
   if (ranks_of_host_.size() > 1) place(running);
+  if (!computes) running.weight = weight_of(running);
   if (!spare_.empty()) {
     running.known_s = std::move(spare_.back());
     spare_.pop_back();
@@ -76,6 +79,25 @@ void SharingActivities::place(Running& running) const {
   running.on_link = parts.total() > 0 ? parts.transfer / parts.total() : 0;
   running.sharers = plan::is_message(activity.op->kind) ? link_sharers(plan_, *activity.op) : 1;
   if (uplinks_.hosts_per_rack > 0) place_in_racks(running, ranks);
+}
+
+int SharingActivities::ends_on(const Running& running, std::size_t host) const {
+  return running.on_host.empty() ? running.demand : running.on_host[host];
+}
+
+/// Alone it gets all cores that it can use; while every rank of its fullest host computes on one thread, a share of
+/// that, by how much longer it then takes.
+double SharingActivities::weight_of(const Running& running) const {
+  const Activity& activity = running.activity;
+  const double slowdown = time_.slowdown_beside_computing(plan_, activity.rank, *activity.op);
+  std::size_t host = 0;
+  for (std::size_t other = 1; other < ranks_of_host_.size(); ++other)
+    if (ends_on(running, other) > ends_on(running, host)) host = other;
+  const int cores = time_.cores(), ends = ends_on(running, host), computing = ranks_of_host_[host];
+  if (slowdown <= 0 || ends == 0 || computing + ends <= cores) return 1;
+  const double share = std::min(1.0, static_cast<double>(cores) / ends) / slowdown;
+  const double left = cores - share * ends;  // to those that compute
+  return left > 0 ? std::min(most_weight, share * computing / left) : most_weight;
 }
 
 void SharingActivities::place_in_racks(Running& running, const std::vector<Rank>& ranks) const {
@@ -124,12 +146,15 @@ void SharingActivities::count_load() {
   const std::size_t hosts = ranks_of_host_.size();
   for (std::vector<int>* counts : {&load_.busy, &load_.streaming, &load_.computing, &load_.cores})
     counts->assign(hosts, 0);
+  load_.weights.assign(hosts, 0);
+  load_.exchanges.assign(hosts, 0);
   load_.passing.assign(2 * hosts, 0);
   if (uplinks_.hosts_per_rack > 0) load_.up.assign(2 * hosts, 0);
   for (const Running& r : running_) {
     for (std::size_t host = 0; host < hosts; ++host) {
-      const int ends = r.on_host.empty() ? r.demand : r.on_host[host];
+      const int ends = ends_on(r, host);
       load_.cores[host] += ends;
+      load_.weights[host] += r.weight * ends;
       if (plan::is_collective(r.activity.op->kind)) load_.streaming[host] += ends;
     }
     for (const int port : r.ports) ++load_.passing[port];
@@ -138,25 +163,34 @@ void SharingActivities::count_load() {
     ++load_.busy[r.host];
     load_.computing[r.host] += r.demand;
   }
+  for (const Running& r : running_) {
+    if (r.computes) continue;
+    for (std::size_t host = 0; host < hosts; ++host)
+      load_.exchanges[host] += ends_on(r, host) * share_of_cores(r, host);
+  }
   for (const Running& r : running_)
     for (const int port : r.uplinks) load_.up[port] += r.links_up * share_of_links(r);
 }
 
+/// Of a core, for each thread of it on a host: by weight among all that run there. What messages and collectives leave
+/// is divided among those that compute.
+double SharingActivities::share_of_cores(const Running& running, std::size_t host) const {
+  const int cores = time_.cores();
+  if (load_.cores[host] <= cores) return 1;
+  if (!running.computes) return std::min(1.0, cores * running.weight / load_.weights[host]);
+  return std::min(1.0, (cores - load_.exchanges[host]) / load_.computing[host]);
+}
+
 /// What it takes where its hosts' cores, and the links between them, are as loaded as they are.
 double SharingActivities::stretched_s(const Running& running) const {
-  const int cores = time_.cores();
-  int wanted = cores, measured = cores;  // on the host that holds it up most
+  double stretch = 1;  // on the host that holds it up most
   for (std::size_t host = 0; host < ranks_of_host_.size(); ++host) {
-    const int own = running.on_host.empty() ? running.demand : running.on_host[host];
+    const int own = ends_on(running, host);
     if (own == 0) continue;
-    const int here = std::max(cores, load_.cores[host]);
-    const int before = std::max(cores, running.computes ? load_.computing[host] : own);
-    if (here * measured > wanted * before) {
-      wanted = here;
-      measured = before;
-    }
+    const double measured = static_cast<double>(time_.cores()) / (running.computes ? load_.computing[host] : own);
+    stretch = std::max(stretch, std::min(1.0, measured) / share_of_cores(running, host));
   }
-  double seconds = running.measured_s * wanted / measured;
+  double seconds = running.measured_s * stretch;
   const double alone = running.uplinks.empty() ? 1 : std::min(1.0, uplinks_.links / running.links_up);
   const double rate = share_of_links(running) * share_of_uplinks(running);
   if (rate < alone) seconds *= 1 + running.on_link * (alone / rate - 1);

@@ -37,6 +37,7 @@ class SharingActivities {
     bool streams = false;      ///< computes little and moves much: an update, an addition
     int host = 0;              ///< of a compute operation
     int demand = 0;            ///< cores that it would use, of all hosts together
+    double weight = 1;         ///< of each of them where threads share cores: a computing one's is 1
     std::vector<int> on_host;  ///< of each; empty: there is one host
     std::vector<int> ports;    ///< of hosts, each named once, that it passes through; empty: none
     double on_link = 0;        ///< share of its time that gets longer when others pass
@@ -55,10 +56,15 @@ class SharingActivities {
     /// By host: compute operations, ranks that move memory (updates, additions, collectives), cores that compute
     /// operations use, and that all use.
     std::vector<int> busy, streaming, computing, cores;
-    std::vector<int> passing;  ///< by port
-    std::vector<double> up;    ///< by port of racks: links of hosts that what passes would fill
+    std::vector<double> weights;    ///< by host: of all that use cores
+    std::vector<double> exchanges;  ///< by host: cores that messages and collectives get
+    std::vector<int> passing;       ///< by port
+    std::vector<double> up;         ///< by port of racks: links of hosts that what passes would fill
   };
   void place(Running& running) const;
+  double weight_of(const Running& running) const;
+  int ends_on(const Running& running, std::size_t host) const;
+  double share_of_cores(const Running& running, std::size_t host) const;
   void place_in_racks(Running& running, const std::vector<Rank>& ranks) const;
   double share_of_links(const Running& running) const;
   double share_of_uplinks(const Running& running) const;

@@ -12,6 +12,7 @@
 #include "parallelism/comm/gather.h"
 #include "parallelism/comm/timed_exchange.h"
 #include "parallelism/exec/stage_state.h"
+#include "suite/rank/compute_beside.h"
 
 namespace parabench::rank {
 namespace {
@@ -40,6 +41,14 @@ double time_transfer(comm::Communicator& comm, Prepare&& prepare, Transfer&& tra
   return slowest(comm, median(seconds));
 }
 
+/// A point of a curve: of `time_once` while nobody computes and, on the processor, while all ranks do.
+template <class TimeOnce>
+analytic::CurvePoint time_point(const exec::Device& device, std::int64_t bytes, TimeOnce&& time_once) {
+  analytic::CurvePoint point{.bytes = bytes, .seconds = time_once()};
+  if (device.where().is_cpu()) compute_beside([&] { point.loaded_s = time_once(); });
+  return point;
+}
+
 std::vector<std::int64_t> powers_up_to(std::int64_t first, std::int64_t largest, int factor) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t n = first; n < largest; n *= factor) sizes.push_back(n);
@@ -64,9 +73,11 @@ analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& d
     comm::CollectiveCall call{.kind = kind, .buffer = {arena.data, bytes, comm::ElementType::f32, on_device(device)}};
     if (group) call.group = group->id;
     if (group && kind != comm::CollectiveKind::all_reduce) call.shares = comm::Shares::even(bytes, group->members);
-    curve.push_back({bytes, time_transfer(comm, forget, [&] {
-                       if (group) comm.wait(comm.collective(call));
-                     })});
+    curve.push_back(time_point(device, bytes, [&] {
+      return time_transfer(comm, forget, [&] {
+        if (group) comm.wait(comm.collective(call));
+      });
+    }));
   }
   return curve;
 }
@@ -80,18 +91,20 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
   for (std::int64_t bytes : powers_up_to(1024, largest, 8)) {
     const comm::BufferView view{buffer.data_ptr(), bytes, comm::ElementType::byte, on_device(device)};
     const auto tag = static_cast<std::uint64_t>(bytes);
-    const double both_ways = time_transfer(
-        comm, [] {},
-        [&] {
-          if (comm.rank() == ping.from) {
-            comm.wait(comm.send(view, ping.to, {ping.channel, tag}));
-            comm.wait(comm.recv(view, pong.from, {pong.channel, tag}));
-          } else if (comm.rank() == ping.to) {
-            comm.wait(comm.recv(view, ping.from, {ping.channel, tag}));
-            comm.wait(comm.send(view, pong.to, {pong.channel, tag}));
-          }
-        });
-    curve.push_back({bytes, both_ways / 2});
+    const auto there_and_back = [&] {
+      if (comm.rank() == ping.from) {
+        comm.wait(comm.send(view, ping.to, {ping.channel, tag}));
+        comm.wait(comm.recv(view, pong.from, {pong.channel, tag}));
+      } else if (comm.rank() == ping.to) {
+        comm.wait(comm.recv(view, ping.from, {ping.channel, tag}));
+        comm.wait(comm.send(view, pong.to, {pong.channel, tag}));
+      }
+    };
+    curve.push_back(time_point(device, bytes, [&] {
+      return time_transfer(
+                 comm, [] {}, there_and_back) /
+             2;
+    }));
   }
   return curve;
 }

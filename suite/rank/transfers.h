@@ -16,8 +16,9 @@ struct TimedGroup {
   int members = 0;
 };
 /// On rank 0 medians of the slowest rank, on the others their own; behind a barrier each, with the processor's caches
-/// full of something else, for sizes up to `arena.bytes`, which lie on the device; shares are even. Collective; a rank
-/// takes part in `group`, or only waits where it has none.
+/// full of something else, for sizes up to `arena.bytes`, which lie on the device; shares are even. On the processor
+/// each size twice, while nobody computes and while all ranks do. Collective; a rank takes part in `group`, or only
+/// waits where it has none.
 analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
                                  comm::CollectiveKind kind, const std::optional<TimedGroup>& group);
 /// The lanes of a ping-pong.
@@ -27,7 +28,7 @@ inline comm::MessageLane ping_lane(const analytic::MessagePair& pair) {
 inline comm::MessageLane pong_lane(const analytic::MessagePair& pair) {
   return {pair.second, pair.first, comm::Channel::backward};
 }
-/// One way: half of a ping-pong between the two ranks while the others sleep.
+/// One way: half of a ping-pong between the two ranks while the others sleep, and while all ranks compute.
 analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, const analytic::MessagePair& pair,
                                      std::int64_t largest);
 

@@ -52,7 +52,7 @@ Calibration whole_launch(int day, double seconds) {
   c.all_reduce[{"mpi", 2}] = {{100, seconds}, {1000 + day, 2 * seconds}};
   c.reduce_scatter[{"mpi", 2}] = {{100, 4 * seconds}};
   c.all_gather[{"mpi", 2}] = {{100, 5 * seconds}};
-  c.point_to_point[{"threads", 2}] = {{64, 3 * seconds}};
+  c.point_to_point[{"threads", 2}] = {{64, 3 * seconds, 6 * seconds}};
   c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, seconds}, {2, 2 * seconds}}}};
   c.copy_bytes_per_s = {{DeviceKind::cpu, {{1, 1 / seconds}}}};
   c.step_overhead_s = {{DeviceKind::cpu, seconds}, {DeviceKind::cuda, 2 * seconds}};
@@ -103,6 +103,15 @@ TEST(Combine, WhatOneLaunchDidNotMeasureIsTheOthersAlone) {
   EXPECT_EQ(all.launch_floor_s, 1);
   EXPECT_EQ(all.machine.cores, 2) << "the newest launch's machine";
   EXPECT_EQ(all.machine.gpus.size(), 1u) << "the newest launch was shown no GPU";
+}
+
+TEST(Combine, TimesBesideComputingAreOfTheLaunchesThatMeasuredThem) {
+  Calibration older = whole_launch(1, 1);
+  older.point_to_point[{"threads", 2}] = {{64, 5}};
+  const Calibration all = combined({older, whole_launch(2, 1), whole_launch(3, 2)});
+  const CurvePoint point = all.point_to_point.at({"threads", 2}).front();
+  EXPECT_EQ(point.seconds, 5);
+  EXPECT_EQ(point.loaded_s, 9);
 }
 
 TEST(Combine, TheOrderOfLaunchesDoesNotMatter) {

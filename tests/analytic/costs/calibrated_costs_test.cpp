@@ -166,6 +166,28 @@ TEST(CalibratedCosts, SharesAreHalfAnAllReduceWhereNobodyMeasuredThem) {
   EXPECT_DOUBLE_EQ(seconds(plan::OpKind::broadcast), 5);
 }
 
+TEST(CalibratedCosts, SlowdownsBesideComputingComeFromThePointsThatTellBoth) {
+  Calibration known;
+  const Case spec = case_of("zero1", 2, 4);
+  const GroupShape two{.ranks = 2};
+  const auto slowdown = [&](plan::OpKind kind, std::int64_t bytes) {
+    return collective_slowdown(known, spec, kind, two, bytes);
+  };
+  known.all_reduce[reduction_key(spec, two)] = {{0, 2}, {128, 10}};
+  EXPECT_EQ(slowdown(plan::OpKind::all_reduce, 128), 0) << "not measured";
+  known.all_reduce[reduction_key(spec, two)] = {{0, 2, 10}, {64, 5}, {128, 10, 30}};
+  EXPECT_DOUBLE_EQ(slowdown(plan::OpKind::all_reduce, 0), 5);
+  EXPECT_DOUBLE_EQ(slowdown(plan::OpKind::all_reduce, 64), 20. / 6);
+  EXPECT_DOUBLE_EQ(slowdown(plan::OpKind::all_reduce, 1024), 3) << "beyond the curve";
+  EXPECT_DOUBLE_EQ(slowdown(plan::OpKind::all_gather, 128), 3) << "by the all-reduce's";
+  known.all_gather[reduction_key(spec, two)] = {{0, 1}, {128, 9}};
+  EXPECT_DOUBLE_EQ(slowdown(plan::OpKind::all_gather, 128), 3) << "its own tells nothing";
+  known.all_gather[reduction_key(spec, two)] = {{0, 1, 2}, {128, 9, 18}};
+  EXPECT_DOUBLE_EQ(slowdown(plan::OpKind::all_gather, 128), 2);
+  known.point_to_point[message_key(spec, false)] = {{64, 1, 4}};
+  EXPECT_DOUBLE_EQ(message_slowdown(known, spec, false, 64), 4);
+}
+
 TEST(CalibratedCosts, HalvesOfADoubleTreeGoAroundTheRing) {
   Calibration known;
   Case spec = case_of("data-parallel", 16, 16);

@@ -168,6 +168,51 @@ TEST(SharedCores, CommunicationSlowsComputingWhereCoresAreFew) {
   EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 2)), 6);
 }
 
+/// Sums that take so many times as long while every rank computes.
+class SlowedSums final : public TimeModel {
+ public:
+  SlowedSums(double slowdown, KindSeconds seconds) : slowdown_(slowdown), seconds_(seconds) {}
+  TimeParts parts(const plan::Plan&, Rank rank, const plan::Op& op, int busy) const override {
+    return {.compute = seconds_(rank, op, busy)};
+  }
+  double slowdown_beside_computing(const plan::Plan&, Rank, const plan::Op&) const override { return slowdown_; }
+  int cores() const override { return 2; }
+  std::string source() const override { return "unit"; }
+
+ private:
+  double slowdown_;
+  KindSeconds seconds_;
+};
+
+TEST(SharedCores, AnExchangeBesideComputingTakesAsMuchLongerAsItWasMeasured) {
+  const plan::Plan plan = data_parallel(2, 2);
+  for (const double slowdown : {1.25, 1.5, 2.0, 3.0, 5.0}) {
+    // The backward beside the first sum is longer than that.
+    const SlowedSums costs(slowdown, {.forward = 1, .backward = 20, .all_reduce = 1});
+    const plan::Timeline t = simulate(plan, costs);
+    const auto sums = spans(plan, t, 0, plan::LaneKind::collectives, plan::Payload::gradients);
+    EXPECT_NEAR(sums[0].end - sums[0].start, slowdown, 1e-12);
+    // It takes from computing what it needs, however long it waits for that; the second one has the cores to itself.
+    EXPECT_NEAR(plan::makespan(t), 2 + 20 + 20 + 1 + 1, 1e-12) << slowdown;
+  }
+}
+
+TEST(SharedCores, AnExchangeThatComputingDoesNotSlowDownTakesItsCoresFirst) {
+  const SlowedSums costs(1, {.forward = 1, .backward = 20, .all_reduce = 1});
+  const plan::Plan plan = data_parallel(2, 2);
+  const plan::Timeline t = simulate(plan, costs);
+  EXPECT_NEAR(spans(plan, t, 0, plan::LaneKind::collectives, plan::Payload::gradients)[0].end, 2 + 20 + 1, 0.1);
+  EXPECT_NEAR(plan::makespan(t), 44, 1e-12);
+}
+
+TEST(SharedCores, UnknownSlowdownsAreEqualParts) {
+  const KindSeconds seconds{.forward = 1, .backward = 3, .all_reduce = 1};
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), SlowedSums(0, seconds)),
+                   end_of(data_parallel(2, 2), HandCosts(seconds, 2)));
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), SlowedSums(2, seconds)),
+                   end_of(data_parallel(2, 2), HandCosts(seconds, 2)));
+}
+
 TEST(SharedCores, AMessageTakesACoreAtEachEnd) {
   // 2 cores: F1 of rank 0 (1 core) beside the message of F0 (2 cores) until that ends.
   const HandCosts costs(KindSeconds{.forward = 1, .backward = 0, .message = .5}, 2);

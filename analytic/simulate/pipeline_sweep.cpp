@@ -98,7 +98,7 @@ class Sweep {
     const std::size_t places = static_cast<std::size_t>(outline_.plan.stages) * micro_batches_;
     SweptStep step;
     for (const auto arrivals : {&SweptStep::activations, &SweptStep::gradients}) {
-      // Written before they are read: to fill them takes as long as the sweep.
+      // Written before they are read: filling them first would touch all this memory once more.
       (step.*arrivals).came = std::make_unique_for_overwrite<double[]>(places);
       (step.*arrivals).made =
           before ? std::move((before->*arrivals).made) : std::make_unique_for_overwrite<double[]>(places);
@@ -109,7 +109,7 @@ class Sweep {
       if (!state.activation_comes) std::fill_n(&step.activations.came[place(stage, 0)], micro_batches_, unknown);
       if (!state.gradient_comes) std::fill_n(&step.gradients.came[place(stage, 0)], micro_batches_, unknown);
     }
-    for (int rank = 0; rank < ranks(); ++rank) {
+    for (int rank = ranks() - 1; rank >= 0; --rank) {
       const plan::DeviceOrder& order = outline_.orders[rank];
       rank_[rank].next = order.data();
       rank_[rank].end = order.data() + order.size();
@@ -230,6 +230,7 @@ class Sweep {
         if (m >= (forwards ? stage.activations : stage.gradients)) {
           rank.awaits = awaited(rank.stages[pass.chunk], forwards);
           rank.free = free;
+          // By the next visit it has come: else a third of the sweep is waiting for memory.
           __builtin_prefetch(rank.next + 8);
           return false;
         }
@@ -272,7 +273,7 @@ class Sweep {
   std::vector<char> is_smaller_;  ///< by micro-batch
   std::vector<double> lane_free_;
   std::vector<MessageLane> lanes_;
-  std::vector<int> ready_, visited_;  ///< ranks that may go on, and those that do
+  std::vector<int> ready_;  ///< ranks that may go on
 };
 
 /// Whether all went on by the same time.

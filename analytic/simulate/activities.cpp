@@ -1,6 +1,7 @@
 #include "analytic/simulate/activities.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -13,6 +14,7 @@ namespace {
 constexpr double unknown = -1;
 /// Of an exchange that computing does not slow down: it takes its cores first.
 constexpr double most_weight = 20;
+constexpr std::int64_t weight_unit = 1 << 20;  ///< a computing thread's; whole parts add up exactly
 
 /// Of a host, or of a rack.
 int way_out(int place) { return 2 * place; }
@@ -37,25 +39,45 @@ bool streams(plan::OpKind kind) {
 }  // namespace
 
 SharingActivities::SharingActivities(const plan::Plan& plan, const TimeModel& time)
-    : plan_(plan), time_(time), ranks_of_host_(host_count(plan.placement)), uplinks_(time.uplinks()) {
+    : plan_(plan),
+      time_(time),
+      ranks_of_host_(host_count(plan.placement)),
+      uplinks_(time.uplinks()),
+      cores_(time.cores()) {
   for (Rank rank; rank.value < plan.spec.np; ++rank) ++ranks_of_host_[host_of(plan.placement, rank)];
+  const std::size_t hosts = ranks_of_host_.size();
+  for (std::vector<int>* counts : {&load_.busy, &load_.streaming, &load_.computing, &load_.cores})
+    counts->assign(hosts, 0);
+  load_.weights.assign(hosts, 0);
+  load_.passing.assign(2 * hosts, 0);
 }
 
 void SharingActivities::start(const Activity& activity, double now) {
   now_ = now;
-  const bool computes = plan::lane_kind(activity.op->kind) == plan::LaneKind::compute;
-  Running& running =
-      running_.emplace_back(Running{.activity = activity,
-                                    .computes = computes,
-                                    .streams = streams(activity.op->kind),
-                                    .demand = demand_of_a_rank(plan_.spec, computes) * (computes ? 1 : activity.ends)});
-  if (ranks_of_host_.size() > 1) place(running);
-  if (!computes) running.weight = weight_of(running);
-  if (!spare_.empty()) {
-    running.known_s = std::move(spare_.back());
-    spare_.pop_back();
+  if (unused_.empty()) {
+    unused_.push_back(static_cast<int>(places_.size()));
+    places_.emplace_back();
+    said_s_.resize(places_.size() * says());
   }
-  running.known_s.assign(plan_.spec.np + 1, unknown);
+  const int number = unused_.back();
+  unused_.pop_back();
+  Running& running = places_[number];
+  const bool computes = plan::lane_kind(activity.op->kind) == plan::LaneKind::compute;
+  running = {
+      .activity = activity,
+      .computes = computes,
+      .streams = streams(activity.op->kind),
+      .demand = demand_of_a_rank(plan_.spec, computes) * (computes ? 1 : activity.ends),
+  };
+  if (ranks_of_host_.size() > 1) place(running);
+  running.weight = computes ? weight_unit : weight_of(running);
+  std::fill_n(&said_s_[number * says()], says(), unknown);
+  count(running, 1);
+  running_.push_back(number);
+  measured_s_.push_back(0);
+  shape_.push_back(shape_of(running));
+  remaining_.push_back(1);
+  whole_s_.push_back(0);
 }
 
 void SharingActivities::place(Running& running) const {
@@ -87,17 +109,18 @@ int SharingActivities::ends_on(const Running& running, std::size_t host) const {
 
 /// Alone it gets all cores that it can use; while every rank of its fullest host computes on one thread, a share of
 /// that, by how much longer it then takes.
-double SharingActivities::weight_of(const Running& running) const {
+std::int64_t SharingActivities::weight_of(const Running& running) const {
   const Activity& activity = running.activity;
   const double slowdown = time_.slowdown_beside_computing(plan_, activity.rank, *activity.op);
   std::size_t host = 0;
   for (std::size_t other = 1; other < ranks_of_host_.size(); ++other)
     if (ends_on(running, other) > ends_on(running, host)) host = other;
-  const int cores = time_.cores(), ends = ends_on(running, host), computing = ranks_of_host_[host];
-  if (slowdown <= 0 || ends == 0 || computing + ends <= cores) return 1;
-  const double share = std::min(1.0, static_cast<double>(cores) / ends) / slowdown;
-  const double left = cores - share * ends;  // to those that compute
-  return left > 0 ? std::min(most_weight, share * computing / left) : most_weight;
+  const int ends = ends_on(running, host), computing = ranks_of_host_[host];
+  if (slowdown <= 0 || ends == 0 || computing + ends <= cores_) return weight_unit;
+  const double share = std::min(1.0, static_cast<double>(cores_) / ends) / slowdown;
+  const double left = cores_ - share * ends;  // to those that compute
+  const double weight = left > 0 ? std::min(most_weight, share * computing / left) : most_weight;
+  return std::max<std::int64_t>(1, std::llround(weight * weight_unit));
 }
 
 void SharingActivities::place_in_racks(Running& running, const std::vector<Rank>& ranks) const {
@@ -136,61 +159,94 @@ double SharingActivities::share_of_uplinks(const Running& running) const {
   return share;
 }
 
-double SharingActivities::measured_s(Running& running, int busy_ranks) const {
-  double& known = running.known_s[busy_ranks];
-  if (known < 0) known = time_.seconds(plan_, running.activity.rank, *running.activity.op, busy_ranks);
-  return known;
+int SharingActivities::busy_ranks(const Shape& shape) const {
+  // Two operations of one rank are as two ranks that compute, and so many were measured at most.
+  const int beside = shape.streams ? load_.streaming[shape.host] : load_.busy[shape.host];
+  return shape.computes ? std::min(beside, ranks_of_host_[shape.host]) : 1;
 }
 
-void SharingActivities::count_load() {
-  const std::size_t hosts = ranks_of_host_.size();
-  for (std::vector<int>* counts : {&load_.busy, &load_.streaming, &load_.computing, &load_.cores})
-    counts->assign(hosts, 0);
-  load_.weights.assign(hosts, 0);
-  load_.exchanges.assign(hosts, 0);
-  load_.passing.assign(2 * hosts, 0);
-  if (uplinks_.hosts_per_rack > 0) load_.up.assign(2 * hosts, 0);
-  for (const Running& r : running_) {
-    for (std::size_t host = 0; host < hosts; ++host) {
-      const int ends = ends_on(r, host);
-      load_.cores[host] += ends;
-      load_.weights[host] += r.weight * ends;
-      if (plan::is_collective(r.activity.op->kind)) load_.streaming[host] += ends;
+void SharingActivities::measure() {
+  busy_.clear();
+  for (const Shape& shape : shapes_) busy_.push_back(busy_ranks(shape));
+  for (; measured_ < running_.size(); ++measured_) {
+    const int busy = busy_[shape_[measured_]];
+    double& said = said_s_[running_[measured_] * says() + busy];
+    if (said < 0) {
+      const Activity& activity = places_[running_[measured_]].activity;
+      said = time_.seconds(plan_, activity.rank, *activity.op, busy);
     }
-    for (const int port : r.ports) ++load_.passing[port];
-    if (r.streams) ++load_.streaming[r.host];
-    if (!r.computes) continue;
-    ++load_.busy[r.host];
-    load_.computing[r.host] += r.demand;
+    measured_s_[measured_] = said;
   }
-  for (const Running& r : running_) {
-    if (r.computes) continue;
-    for (std::size_t host = 0; host < hosts; ++host)
-      load_.exchanges[host] += ends_on(r, host) * share_of_cores(r, host);
-  }
-  for (const Running& r : running_)
-    for (const int port : r.uplinks) load_.up[port] += r.links_up * share_of_links(r);
 }
 
-/// Of a core, for each thread of it on a host: by weight among all that run there. What messages and collectives leave
-/// is divided among those that compute.
-double SharingActivities::share_of_cores(const Running& running, std::size_t host) const {
-  const int cores = time_.cores();
-  if (load_.cores[host] <= cores) return 1;
-  if (!running.computes) return std::min(1.0, cores * running.weight / load_.weights[host]);
-  return std::min(1.0, (cores - load_.exchanges[host]) / load_.computing[host]);
+int SharingActivities::shape_of(const Running& running) {
+  const Shape shape{running.computes, running.streams, running.host, running.demand, running.weight};
+  const auto found = std::ranges::find(shapes_, shape);
+  if (found != shapes_.end()) return static_cast<int>(found - shapes_.begin());
+  shapes_.push_back(shape);
+  return static_cast<int>(shapes_.size()) - 1;
+}
+
+void SharingActivities::count(const Running& running, int times) {
+  for (std::size_t host = 0; host < ranks_of_host_.size(); ++host) {
+    const int ends = times * ends_on(running, host);
+    load_.cores[host] += ends;
+    load_.weights[host] += running.weight * ends;
+    if (plan::is_collective(running.activity.op->kind)) load_.streaming[host] += ends;
+  }
+  for (const int port : running.ports) load_.passing[port] += times;
+  if (running.streams) load_.streaming[running.host] += times;
+  if (running.weight != weight_unit) weighted_ += times;
+  if (!running.computes) return;
+  load_.busy[running.host] += times;
+  load_.computing[running.host] += times * running.demand;
+}
+
+void SharingActivities::count_uplinks() {
+  load_.up.assign(2 * ranks_of_host_.size(), 0);
+  for (const int number : running_) {
+    const Running& running = places_[number];
+    for (const int port : running.uplinks) load_.up[port] += running.links_up * share_of_links(running);
+  }
+}
+
+/// Each thread of theirs gets cores by its weight among all that run on the host, one at most.
+void SharingActivities::count_exchanges() {
+  exchanges_.assign(ranks_of_host_.size(), 0);
+  for (const int number : running_) {
+    const Running& running = places_[number];
+    if (running.computes) continue;
+    for (std::size_t host = 0; host < exchanges_.size(); ++host) {
+      const int ends = ends_on(running, host);
+      if (ends == 0) continue;
+      const auto weight = static_cast<double>(running.weight), all = static_cast<double>(load_.weights[host]);
+      exchanges_[host] += ends * std::min(1.0, cores_ * weight / all);
+    }
+  }
+}
+
+/// What messages and collectives leave is divided among those that compute.
+SharingActivities::Stretch SharingActivities::stretch_on(std::size_t host, const Shape& shape) const {
+  const double cores = cores_, before = std::max(cores_, shape.computes ? load_.computing[host] : shape.demand);
+  double here = std::max(cores_, load_.cores[host]);
+  if (weighted_ > 0 && load_.cores[host] > cores_) {
+    here = shape.computes
+               ? cores * load_.computing[host] / (cores - exchanges_[host])
+               : std::max(cores, static_cast<double>(load_.weights[host]) / static_cast<double>(shape.weight));
+  }
+  if (shape.demand == 0 || here <= before) return {cores, cores};
+  return {here, before};
 }
 
 /// What it takes where its hosts' cores, and the links between them, are as loaded as they are.
-double SharingActivities::stretched_s(const Running& running) const {
-  double stretch = 1;  // on the host that holds it up most
+double SharingActivities::stretched_s(const Running& running, double measured_s) const {
+  Stretch most{static_cast<double>(cores_), static_cast<double>(cores_)};  // on the host that holds it up most
   for (std::size_t host = 0; host < ranks_of_host_.size(); ++host) {
-    const int own = ends_on(running, host);
-    if (own == 0) continue;
-    const double measured = static_cast<double>(time_.cores()) / (running.computes ? load_.computing[host] : own);
-    stretch = std::max(stretch, std::min(1.0, measured) / share_of_cores(running, host));
+    const Stretch here =
+        stretch_on(host, {.computes = running.computes, .demand = ends_on(running, host), .weight = running.weight});
+    if (here.wanted * most.measured > most.wanted * here.measured) most = here;
   }
-  double seconds = running.measured_s * stretch;
+  double seconds = measured_s * most.wanted / most.measured;
   const double alone = running.uplinks.empty() ? 1 : std::min(1.0, uplinks_.links / running.links_up);
   const double rate = share_of_links(running) * share_of_uplinks(running);
   if (rate < alone) seconds *= 1 + running.on_link * (alone / rate - 1);
@@ -198,35 +254,54 @@ double SharingActivities::stretched_s(const Running& running) const {
 }
 
 void SharingActivities::reload() {
-  count_load();
-  for (Running& r : running_) {
-    // Two operations of one rank are as two ranks that compute, and so many were measured at most.
-    const int beside = r.streams ? load_.streaming[r.host] : load_.busy[r.host];
-    const int busy = r.computes ? std::min(beside, ranks_of_host_[r.host]) : 1;
-    if (r.measured_busy != busy) {
-      r.measured_busy = busy;
-      r.measured_s = measured_s(r, busy);
-    }
-    r.whole_s = stretched_s(r);
+  if (uplinks_.hosts_per_rack > 0) count_uplinks();
+  if (load_ != before_) {
+    if (load_.busy != before_.busy || load_.streaming != before_.streaming) measured_ = 0;
+    known_ = 0;
+    if (weighted_ > 0) count_exchanges();
   }
+  before_ = load_;
+  const std::size_t size = running_.size();
+  measure();
+  if (ranks_of_host_.size() > 1) {
+    for (; known_ < size; ++known_) whole_s_[known_] = stretched_s(places_[running_[known_]], measured_s_[known_]);
+    return;
+  }
+  stretches_.clear();
+  for (const Shape& shape : shapes_) stretches_.push_back(stretch_on(0, shape));
+  for (; known_ < size; ++known_) {
+    const Stretch& stretch = stretches_[shape_[known_]];
+    whole_s_[known_] = measured_s_[known_] * stretch.wanted / stretch.measured;
+  }
+}
+
+void SharingActivities::remove_ended(double together, std::vector<int>& ended) {
+  ended_.clear();
+  for (std::size_t i = 0; i < left_s_.size(); ++i)
+    if (left_s_[i] <= together) ended_.push_back(static_cast<int>(i));
+  for (const int i : ended_) {
+    const Running& running = places_[running_[i]];
+    ended.push_back(running.activity.lane);
+    count(running, -1);
+    unused_.push_back(running_[i]);
+  }
+  // From the back, few at a time: the others move as blocks of memory.
+  for (auto i = ended_.rbegin(); i != ended_.rend(); ++i) {
+    for (std::vector<int>* of : {&running_, &shape_}) of->erase(of->begin() + *i);
+    for (std::vector<double>* of : {&measured_s_, &remaining_, &whole_s_}) of->erase(of->begin() + *i);
+  }
+  measured_ = known_ = running_.size();
 }
 
 double SharingActivities::finish(std::vector<int>& ended) {
   reload();
-  double next = std::numeric_limits<double>::infinity();
-  for (const Running& r : running_) next = std::min(next, r.remaining * r.whole_s);
+  const std::size_t size = running_.size();
+  left_s_.resize(size);
+  for (std::size_t i = 0; i < size; ++i) left_s_[i] = remaining_[i] * whole_s_[i];
+  const double next = *std::ranges::min_element(left_s_);
+  for (std::size_t i = 0; i < size; ++i) remaining_[i] -= next / whole_s_[i];
   // What ends within a rounding error of the first ends with it; else equal operations would part by an ulp.
-  const double together = next * (1 + 1e-9);
-  for (Running& r : running_) {
-    if (r.remaining * r.whole_s <= together) {
-      ended.push_back(r.activity.lane);
-      r.remaining = 0;
-      spare_.push_back(std::move(r.known_s));
-    } else {
-      r.remaining -= next / r.whole_s;
-    }
-  }
-  std::erase_if(running_, [](const Running& r) { return r.remaining == 0; });
+  remove_ended(next * (1 + 1e-9), ended);
   return now_ += next;
 }
 

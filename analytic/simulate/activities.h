@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <queue>
 #include <utility>
@@ -27,7 +28,7 @@ class SharingActivities {
   void start(const Activity& activity, double now);
   bool empty() const { return running_.empty(); }
   /// Appends the lanes of those that end next, all at one instant, to `ended` and returns the instant. Precondition:
-  /// not empty.
+  /// not empty. O(what runs), a few operations of vectors for each while the load is what it was.
   double finish(std::vector<int>& ended);
 
  private:
@@ -37,50 +38,80 @@ class SharingActivities {
     bool streams = false;      ///< computes little and moves much: an update, an addition
     int host = 0;              ///< of a compute operation
     int demand = 0;            ///< cores that it would use, of all hosts together
-    double weight = 1;         ///< of each of them where threads share cores: a computing one's is 1
+    std::int64_t weight = 0;   ///< of each of them where threads share cores, in parts of weight_unit
     std::vector<int> on_host;  ///< of each; empty: there is one host
     std::vector<int> ports;    ///< of hosts, each named once, that it passes through; empty: none
     double on_link = 0;        ///< share of its time that gets longer when others pass
     int sharers = 1;           ///< messages for whose share of the link its time was asked
     std::vector<int> uplinks;  ///< ports of racks, likewise
     double links_up = 0;       ///< of hosts, that it fills in each of these where it has them to itself
-    double remaining = 1;      ///< share of the operation still to do
-    double whole_s = 0;        ///< what all of it would take under the present load
-    double measured_s = 0;     ///< whole_s while nothing but what it was measured with runs
-    int measured_busy = 0;     ///< the busy ranks that measured_s holds for; 0: not asked yet
-    /// What the model said for so many busy ranks: loads come and go while an operation runs. Unknown where negative.
-    std::vector<double> known_s;
   };
   /// What runs at a moment.
   struct Load {
     /// By host: compute operations, ranks that move memory (updates, additions, collectives), cores that compute
     /// operations use, and that all use.
     std::vector<int> busy, streaming, computing, cores;
-    std::vector<double> weights;    ///< by host: of all that use cores
-    std::vector<double> exchanges;  ///< by host: cores that messages and collectives get
-    std::vector<int> passing;       ///< by port
-    std::vector<double> up;         ///< by port of racks: links of hosts that what passes would fill
+    std::vector<std::int64_t> weights;  ///< by host: of all that use cores
+    std::vector<int> passing;           ///< by port
+    std::vector<double> up;             ///< by port of racks: links of hosts that what passes would fill
+    bool operator==(const Load&) const = default;
   };
   void place(Running& running) const;
-  double weight_of(const Running& running) const;
+  std::int64_t weight_of(const Running& running) const;
   int ends_on(const Running& running, std::size_t host) const;
-  double share_of_cores(const Running& running, std::size_t host) const;
   void place_in_racks(Running& running, const std::vector<Rank>& ranks) const;
   double share_of_links(const Running& running) const;
   double share_of_uplinks(const Running& running) const;
-  double measured_s(Running& running, int busy_ranks) const;
-  double stretched_s(const Running& running) const;
-  void count_load();
+  /// What holds an operation up: cores that are wanted now, and that were when it was measured, on one of its hosts.
+  struct Stretch {
+    double wanted = 1, measured = 1;
+  };
+  /// What decides how many ranks an operation is measured with, and, on the only host, its stretch.
+  struct Shape {
+    bool computes = false, streams = false;
+    int host = 0, demand = 0;
+    std::int64_t weight = 0;
+    bool operator==(const Shape&) const = default;
+  };
+  int shape_of(const Running& running);
+  Stretch stretch_on(std::size_t host, const Shape& shape) const;
+  void count_exchanges();
+  int busy_ranks(const Shape& shape) const;
+  std::size_t says() const { return static_cast<std::size_t>(plan_.spec.np) + 1; }
+  void measure();
+  double stretched_s(const Running& running, double measured_s) const;
+  /// `times`: 1 of what starts, -1 of what has ended.
+  void count(const Running& running, int times);
+  void count_uplinks();
   void reload();
+  void remove_ended(double together, std::vector<int>& ended);
 
   const plan::Plan& plan_;
   const TimeModel& time_;
   std::vector<int> ranks_of_host_;
   Uplinks uplinks_;
-  Load load_;
+  int cores_;
+  Load load_, before_;             ///< at present, and when whole_s_ was asked for
+  int weighted_ = 0;               ///< messages and collectives that run and are no computing thread's equals
+  std::vector<double> exchanges_;  ///< by host: cores that messages and collectives get, where some of these run
   double now_ = 0;
-  std::vector<Running> running_;
-  std::vector<std::vector<double>> spare_;  ///< room of those that have ended, for known_s of others
+  std::vector<Running> places_;  ///< of what runs, and of what has ended
+  std::vector<int> unused_;
+  /// Of what runs, in the order in which it started:
+  std::vector<int> running_;              ///< in places_
+  std::vector<double> measured_s_;        ///< while nothing but what it was measured with runs
+  std::vector<int> shape_;                ///< in shapes_
+  std::vector<double> remaining_;         ///< share of the operation still to do
+  std::vector<double> whole_s_;           ///< what all of it would take under the present load
+  std::vector<double> left_s_;            ///< what is still to do would take
+  std::vector<int> ended_;                ///< which of them end next
+  std::size_t measured_ = 0, known_ = 0;  ///< of them have measured_s_, whole_s_
+  /// What the model said of each of places_ for so many busy ranks: loads come and go while an operation runs. Unknown
+  /// where negative.
+  std::vector<double> said_s_;
+  std::vector<Shape> shapes_;
+  std::vector<int> busy_;           ///< ranks, of each
+  std::vector<Stretch> stretches_;  ///< of each, under the present load
 };
 
 /// What has started, by when it ends, where nothing shares cores; transfers may share links.

@@ -18,8 +18,9 @@ constexpr double never = std::numeric_limits<double>::infinity();
 /// with an event that never happens. Before any event the sum is 0; nullopt where it is never above.
 template <class Lanes>
 std::optional<double> highest_at(const Lanes& lanes, const std::vector<std::int64_t>& totals) {
-  std::vector<const typename Lanes::value_type::value_type*> next;
-  for (const auto& lane : lanes) next.push_back(lane.data());
+  std::vector<const typename Lanes::value_type::value_type*> next = {lanes.front().data()};
+  for (std::size_t l = 1; l < lanes.size(); ++l)
+    if (lanes[l].size() > 1) next.push_back(lanes[l].data());
   std::int64_t total = 0, most = 0;
   std::optional<double> at;
   const auto pass = [&](auto*& event, double time) {
@@ -42,6 +43,36 @@ std::optional<double> highest_at(const Lanes& lanes, const std::vector<std::int6
     for (auto*& event : next) pass(event, others);
     compare(others);
   }
+}
+
+/// Of a step, in their order: the stage that receives, its micro-batch, and when it came.
+template <class Visit>
+void for_each_message(const plan::PipelineOutline& outline, const MessageLane& lane, const SweptStep& step,
+                      Visit visit) {
+  const auto pieces = static_cast<std::size_t>(plan::micro_batches(outline.plan));
+  const auto& came = (lane.forwards ? step.activations : step.gradients).came;
+  const auto is_stage = [](int from) { return from >= 0; };
+  if (std::ranges::count_if(lane.from_chunks, is_stage) == 1) {
+    // Every stage has its micro-batches in rising order.
+    const int stage = *std::ranges::find_if(lane.from_chunks, is_stage) + (lane.forwards ? 1 : -1);
+    for (std::size_t m = 0; m < pieces; ++m) visit(stage, static_cast<int>(m), came[stage * pieces + m]);
+    return;
+  }
+  for (const plan::StagePass& pass : outline.orders[lane.sender]) {
+    const int stage = receiving_stage(lane, pass), m = pass.micro_batch;
+    if (stage >= 0) visit(stage, m, came[stage * pieces + m]);
+  }
+}
+
+/// Whether any message of the lane changes what is held.
+template <class ChangeOf>
+bool changes_any(const MessageLane& lane, const MicroBatchKinds& kinds, const std::vector<char>& changes,
+                 ChangeOf change_of) {
+  for (const int from : lane.from_chunks) {
+    for (int kind = 0; from >= 0 && kind < std::ssize(kinds.first()); ++kind)
+      if (changes[change_of(from + (lane.forwards ? 1 : -1), kind)]) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -90,40 +121,47 @@ MemoryUsage OutlineMemory::by_kinds(Rank rank, std::span<const SweptOp> ops, con
     totals.push_back(change.total);
     changes.push_back(!change.is_none());
   }
-  const auto add = [&](std::vector<Event>& lane, double time, int change) {
-    if (changes[change]) lane.push_back({time, change});
-  };
   events_.resize(1 + lanes_of_[rank.value].size());
   for (std::vector<Event>& lane : events_) lane.clear();
   std::vector<double> repeats(events_.size(), never);  // when the first event of a lane comes again, where too soon
   const Moments& moments = held.moments();
+  // What changes nothing is written over by what comes next.
+  std::vector<Event>& own = events_.front();
+  own.resize(2 * ops.size() + 1);
+  Event* next = own.data();
+  const auto add = [&](double time, int change) {
+    *next = {time, change};
+    next += changes[change];
+  };
   for (const SweptOp& op : ops) {
     if (op.kind == plan::OpKind::update) {
-      add(events_.front(), op.span.end, held.place(0, moments.update(op.place)));
+      add(op.span.end, held.place(0, moments.update(op.place)));
       continue;
     }
-    const int kind = kinds.of(op.micro_batch);
-    add(events_.front(), op.span.start, held.place(kind, moments.pass(op.kind, op.place, false)));
-    add(events_.front(), op.span.end, held.place(kind, moments.pass(op.kind, op.place, true)));
+    const int begins = held.place(kinds.of(op.micro_batch), moments.pass(op.kind, op.place, false));
+    add(op.span.start, begins);
+    add(op.span.end, begins + 1);
   }
+  own.resize(next - own.data());
   const std::vector<int> chunks = chunks_of(outline_, rank);
-  const int pieces = plan::micro_batches(outline_.plan);
   for (std::size_t l = 1; l < events_.size(); ++l) {
     const MessageLane& lane = swept_.lanes[lanes_of_[rank.value][l - 1]];
     const bool sends = lane.sender == rank.value;
+    const auto change_of = [&](int stage, int kind) {
+      const int here = sends ? stage + (lane.forwards ? -1 : 1) : stage;
+      return held.place(kind, moments.message(sends, lane.forwards, chunks[here]));
+    };
+    if (!changes_any(lane, kinds, changes, change_of)) continue;
+    events_[l].resize(swept_.steps.size() * outline_.orders[lane.sender].size() + 1);
+    next = events_[l].data();
     double posted = 0;
     for (const SweptStep& step : swept_.steps) {
-      const Arrivals& arrivals = lane.forwards ? step.activations : step.gradients;
-      for (const plan::StagePass& pass : outline_.orders[lane.sender]) {
-        const int stage = receiving_stage(lane, pass), m = pass.micro_batch;
-        if (stage < 0) continue;
-        const double came = arrivals.came[static_cast<std::size_t>(stage) * pieces + m];
-        const int here = sends ? stage + (lane.forwards ? -1 : 1) : stage;
-        add(events_[l], sends ? came : posted,
-            held.place(kinds.of(m), moments.message(sends, lane.forwards, chunks[here])));
+      for_each_message(outline_, lane, step, [&](int stage, int m, double came) {
+        add(sends ? came : posted, change_of(stage, kinds.of(m)));
         posted = came;
-      }
+      });
     }
+    events_[l].resize(next - events_[l].data());
     // The first receive of a step is posted once the last one of the step before has come.
     if (!sends && !events_[l].empty() && events_[l].front().time == 0) repeats[l] = posted;
   }

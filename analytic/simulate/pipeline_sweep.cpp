@@ -53,6 +53,23 @@ struct Way {
   std::array<double, 2> seconds{};  ///< of a message of the larger and of the smaller micro-batches
 };
 
+/// What every pass of a stage looks at lies in one cache line, since the sweep goes from rank to rank all the time; so
+/// does what every visit of a rank looks at.
+struct alignas(64) StageState {
+  Way forward, back;
+  bool activation_comes = false, gradient_comes = false;  ///< from another rank
+  int activations = 0, gradients = 0;                     ///< that have: every stage sends its micro-batches in order
+};
+constexpr int nobody = -1;
+int awaited(int stage, bool forwards) { return 2 * stage + forwards; }
+struct alignas(64) RankState {
+  const plan::StagePass* next = nullptr;
+  const plan::StagePass* end = nullptr;
+  double free = 0;
+  int awaits = nobody;          ///< the count of arrivals, awaited()
+  const int* stages = nullptr;  ///< by chunk
+};
+
 class Sweep {
  public:
   Sweep(const plan::PipelineOutline& outline, const TimeModel& time, const std::vector<RankSeconds>& seconds)
@@ -61,12 +78,9 @@ class Sweep {
         seconds_(seconds),
         micro_batches_(plan::micro_batches(outline.plan)),
         recomputes_(outline.plan.spec.recompute),
-        forward_(outline.plan.stages),
-        back_(outline.plan.stages),
+        stage_(outline.plan.stages),
         owner_(outline.plan.stages),
-        free_(outline.orders.size(), 0.0),
-        next_(outline.orders.size()),
-        awaits_(outline.orders.size()) {
+        rank_(outline.orders.size()) {
     for (int rank = 0; rank < ranks(); ++rank) {
       auto& stages = stages_.emplace_back();
       for (int chunk = 0; chunk < std::ssize(outline.plan.ranks[rank].holds); ++chunk) {
@@ -74,6 +88,7 @@ class Sweep {
         owner_[stages.back()] = rank;
       }
     }
+    for (int rank = 0; rank < ranks(); ++rank) rank_[rank].stages = stages_[rank].data();
     for (int m = 0; m < micro_batches_; ++m) is_smaller_.push_back(is_smaller(outline.plan, m));
     find_ways();
   }
@@ -83,13 +98,24 @@ class Sweep {
     const std::size_t places = static_cast<std::size_t>(outline_.plan.stages) * micro_batches_;
     SweptStep step;
     for (const auto arrivals : {&SweptStep::activations, &SweptStep::gradients}) {
-      (step.*arrivals).came.assign(places, unknown);
-      if (before) (step.*arrivals).made = std::move((before->*arrivals).made);
-      (step.*arrivals).made.resize(places);
+      // Written before they are read: filling them first would touch all this memory once more.
+      (step.*arrivals).came = std::make_unique_for_overwrite<double[]>(places);
+      (step.*arrivals).made =
+          before ? std::move((before->*arrivals).made) : std::make_unique_for_overwrite<double[]>(places);
     }
-    std::ranges::fill(next_, 0);
-    std::ranges::fill(awaits_, nullptr);
-    for (int rank = ranks() - 1; rank >= 0; --rank) ready_.push_back(rank);
+    for (int stage = 0; stage < outline_.plan.stages; ++stage) {
+      StageState& state = stage_[stage];
+      state.activations = state.gradients = 0;
+      if (!state.activation_comes) std::fill_n(&step.activations.came[place(stage, 0)], micro_batches_, unknown);
+      if (!state.gradient_comes) std::fill_n(&step.gradients.came[place(stage, 0)], micro_batches_, unknown);
+    }
+    for (int rank = ranks() - 1; rank >= 0; --rank) {
+      const plan::DeviceOrder& order = outline_.orders[rank];
+      rank_[rank].next = order.data();
+      rank_[rank].end = order.data() + order.size();
+      rank_[rank].awaits = nobody;
+      ready_.push_back(rank);
+    }
     int ended = 0;
     while (!ready_.empty()) {
       const int rank = ready_.back();
@@ -98,8 +124,8 @@ class Sweep {
     }
     if (ended < ranks())
       throw std::logic_error("ranks of " + outline_.plan.spec.strategy.name + " wait for each other");
-    step.completed = *std::ranges::max_element(free_);
-    step.ended = free_;
+    for (const RankState& rank : rank_) step.ended.push_back(rank.free);
+    step.completed = *std::ranges::max_element(step.ended);
     return step;
   }
 
@@ -110,12 +136,12 @@ class Sweep {
     std::optional<double> period;
     for (int rank = 0; rank < ranks(); ++rank) {
       if (first_arrival(rank, first)) continue;
-      if (period && *period != free_[rank]) return std::nullopt;
-      period = free_[rank];
+      if (period && *period != rank_[rank].free) return std::nullopt;
+      period = rank_[rank].free;
     }
     for (int rank = 0; rank < ranks(); ++rank) {
       const double* came = first_arrival(rank, first);
-      if (came && free_[rank] > *came + period.value()) return std::nullopt;
+      if (came && rank_[rank].free > *came + period.value()) return std::nullopt;
     }
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
       const plan::DeviceOrder& order = outline_.orders[lanes_[lane].sender];
@@ -132,7 +158,8 @@ class Sweep {
 
   /// Until when ranks and lanes of messages are occupied.
   std::vector<double> state() const {
-    std::vector<double> state = free_;
+    std::vector<double> state;
+    for (const RankState& rank : rank_) state.push_back(rank.free);
     state.insert(state.end(), lane_free_.begin(), lane_free_.end());
     return state;
   }
@@ -145,7 +172,7 @@ class Sweep {
   const double* first_arrival(int rank, const SweptStep& step) const {
     const plan::StagePass& pass = outline_.orders[rank].front();
     const int stage = stages_[rank][pass.chunk];
-    return activation_comes_[stage] ? &step.activations.came[place(stage, pass.micro_batch)] : nullptr;
+    return stage_[stage].activation_comes ? &step.activations.came[place(stage, pass.micro_batch)] : nullptr;
   }
 
   void find_ways() {
@@ -167,8 +194,8 @@ class Sweep {
       return found;
     };
     for (int stage = 0; stage < outline_.plan.stages; ++stage) {
-      forward_[stage] = way(stage, stage + 1);
-      back_[stage] = way(stage, stage - 1);
+      stage_[stage].forward = way(stage, stage + 1);
+      stage_[stage].back = way(stage, stage - 1);
     }
     lane_free_.assign(lanes.size(), 0.0);
     lanes_.resize(lanes.size());
@@ -176,57 +203,61 @@ class Sweep {
       lanes_[lane] = {ends[0], ends[1], ends[2] != 0, std::vector<int>(stages_[ends[0]].size(), -1)};
       for (std::size_t chunk = 0; chunk < stages_[ends[0]].size(); ++chunk) {
         const int stage = stages_[ends[0]][chunk];
-        if ((ends[2] != 0 ? forward_ : back_)[stage].lane == lane) lanes_[lane].from_chunks[chunk] = stage;
+        if ((ends[2] != 0 ? stage_[stage].forward : stage_[stage].back).lane == lane)
+          lanes_[lane].from_chunks[chunk] = stage;
       }
     }
     for (int stage = 0; stage < outline_.plan.stages; ++stage) {
-      activation_comes_.push_back(stage > 0 && forward_[stage - 1].lane >= 0);
-      gradient_comes_.push_back(stage + 1 < outline_.plan.stages && back_[stage + 1].lane >= 0);
+      stage_[stage].activation_comes = stage > 0 && stage_[stage - 1].forward.lane >= 0;
+      stage_[stage].gradient_comes = stage + 1 < outline_.plan.stages && stage_[stage + 1].back.lane >= 0;
     }
   }
 
   /// Runs the rank's passes until one has to wait for another rank; whether the rank has ended its step.
-  bool go_on(int rank, SweptStep& step) {
-    const plan::DeviceOrder& order = outline_.orders[rank];
-    const RankSeconds& seconds = seconds_[rank];
-    const int* const stages = stages_[rank].data();
-    double free = free_[rank];
-    for (int& next = next_[rank]; next < std::ssize(order); ++next) {
-      const plan::StagePass& pass = order[next];
-      const int stage = stages[pass.chunk], m = pass.micro_batch;
-      const std::size_t here = place(stage, m);
+  bool go_on(int number, SweptStep& step) {
+    RankState& rank = rank_[number];
+    const RankSeconds& seconds = seconds_[number];
+    double free = rank.free;
+    for (; rank.next != rank.end; ++rank.next) {
+      const plan::StagePass pass = *rank.next;
+      const int m = pass.micro_batch;
+      const StageState& stage = stage_[rank.stages[pass.chunk]];
+      const std::size_t here = place(rank.stages[pass.chunk], m);
       const bool forwards = pass.kind == plan::OpKind::forward, back = plan::makes_input_gradient(pass.kind);
       const bool smaller = is_smaller_[m];
       double since = 0;
-      if (forwards ? activation_comes_[stage] : back && gradient_comes_[stage]) {
-        const double& came = (forwards ? step.activations : step.gradients).came[here];
-        if (std::isnan(came)) {
-          awaits_[rank] = &came;
-          free_[rank] = free;
+      if (forwards ? stage.activation_comes : back && stage.gradient_comes) {
+        if (m >= (forwards ? stage.activations : stage.gradients)) {
+          rank.awaits = awaited(rank.stages[pass.chunk], forwards);
+          rank.free = free;
+          // By the next visit it has come: else a third of the sweep is waiting for memory.
+          __builtin_prefetch(rank.next + 8);
           return false;
         }
-        since = came;
+        since = (forwards ? step.activations : step.gradients).came[here];
       }
       if (back && runs_again(recomputes_, m, micro_batches_))
         free += seconds.of(plan::OpKind::recompute, pass.chunk, smaller, false);
       free = std::max(free, since) + seconds.of(pass.kind, pass.chunk, smaller, m > 0);
-      if (forwards) send(forward_[stage], m, free, step.activations, here + micro_batches_);
-      if (back) send(back_[stage], m, free, step.gradients, here - micro_batches_);
+      if (forwards) send(stage.forward, rank.stages[pass.chunk] + 1, true, m, free, step.activations);
+      if (back) send(stage.back, rank.stages[pass.chunk] - 1, false, m, free, step.gradients);
     }
     for (const double update : seconds.updates) free += update;
-    free_[rank] = free;
+    rank.free = free;
     return true;
   }
 
   /// What was made at `now`: its message meets nobody who is not there, since receivers wait for nothing.
-  void send(const Way& way, int m, double now, Arrivals& arrivals, std::size_t there) {
+  void send(const Way& way, int to, bool forwards, int m, double now, Arrivals& arrivals) {
     if (way.lane < 0) return;
     double& lane = lane_free_[way.lane];
     lane = std::max(lane, now) + way.seconds[is_smaller_[m]];
-    arrivals.made[there] = now;
-    arrivals.came[there] = lane;
-    if (awaits_[way.receiver] != &arrivals.came[there]) return;
-    awaits_[way.receiver] = nullptr;
+    arrivals.made[place(to, m)] = now;
+    arrivals.came[place(to, m)] = lane;
+    ++(forwards ? stage_[to].activations : stage_[to].gradients);
+    int& awaits = rank_[way.receiver].awaits;
+    if (awaits != awaited(to, forwards)) return;
+    awaits = nobody;
     ready_.push_back(way.receiver);
   }
 
@@ -235,16 +266,14 @@ class Sweep {
   const std::vector<RankSeconds>& seconds_;
   int micro_batches_;
   Recompute recomputes_;
-  std::vector<Way> forward_, back_;                      ///< of each stage
-  std::vector<char> activation_comes_, gradient_comes_;  ///< from another rank, to each stage
-  std::vector<int> owner_;                               ///< of each stage
-  std::vector<std::vector<int>> stages_;                 ///< [rank][chunk]
-  std::vector<char> is_smaller_;                         ///< by micro-batch
-  std::vector<double> free_, lane_free_;
+  std::vector<StageState> stage_;
+  std::vector<int> owner_;                ///< of each stage
+  std::vector<std::vector<int>> stages_;  ///< [rank][chunk]
+  std::vector<RankState> rank_;
+  std::vector<char> is_smaller_;  ///< by micro-batch
+  std::vector<double> lane_free_;
   std::vector<MessageLane> lanes_;
-  std::vector<int> next_;              ///< pass of each rank
-  std::vector<const double*> awaits_;  ///< the arrival that each rank waits for
-  std::vector<int> ready_;
+  std::vector<int> ready_;  ///< ranks that may go on
 };
 
 /// Whether all went on by the same time.

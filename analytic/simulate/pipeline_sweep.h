@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct RankSeconds {
 /// When what comes to a stage from another rank was made there, and when its message had come: [stage][micro-batch].
 /// Not a number where it comes from the rank itself.
 struct Arrivals {
-  std::vector<double> made, came;
+  std::unique_ptr<double[]> made, came;
 };
 struct SweptStep {
   /// What was made when is kept of measured steps alone.

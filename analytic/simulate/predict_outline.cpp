@@ -54,7 +54,7 @@ double most_computed(std::span<const RankPredicted> ranks) {
 
 }  // namespace
 
-Predicted predict_outline(plan::PipelineOutline outline, const Sizes& sizes, const TimeModel& time,
+Predicted predict_outline(const plan::PipelineOutline& outline, const Sizes& sizes, const TimeModel& time,
                           const MemoryModel& memory, int warmup, int steps) {
   const SweptPipeline swept = sweep(outline, time, plan::window(outline.plan, warmup, steps));
   const plan::Plan& plan = outline.plan;

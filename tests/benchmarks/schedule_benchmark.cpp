@@ -57,6 +57,14 @@ void write_and_simulate(benchmark::State& state, const std::string& strategy) {
     state.counters["makespan"] = plan::makespan(analytic::simulate(plan, *analytic::unit_costs().time));
   });
 }
+/// On two cores, over the steps of a run.
+void write_and_simulate_shared(benchmark::State& state, const std::string& strategy) {
+  measure(state, strategy, [&](const plan::Plan& plan) {
+    const analytic::Sizes sizes(chain_of(plan.stages));
+    const analytic::Costs costs = analytic::data_sheet_costs({.cores = 2}, sizes);
+    state.counters["makespan"] = plan::makespan(analytic::simulate(plan::unroll(plan, 25), *costs.time));
+  });
+}
 
 void sizes(benchmark::internal::Benchmark* benchmark) {
   benchmark->Args({64, 512})->Args({1024, 4096})->Unit(benchmark::kMillisecond);
@@ -69,6 +77,9 @@ BENCHMARK_CAPTURE(write_and_validate, one_forward_one_backward, "1f1b")->Apply(s
 BENCHMARK_CAPTURE(write_and_validate, zero_bubble_v, "zb-v")->Apply(small);
 BENCHMARK_CAPTURE(write_and_simulate, one_forward_one_backward, "1f1b")->Apply(sizes);
 BENCHMARK_CAPTURE(write_and_simulate, zero_bubble_v, "zb-v")->Apply(small);
+BENCHMARK_CAPTURE(write_and_simulate_shared, one_forward_one_backward, "1f1b")
+    ->Args({128, 128})
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace parabench

@@ -20,7 +20,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-double end_of(const plan::Plan& plan, const HandCosts& costs) { return plan::makespan(simulate(plan, costs)); }
+double end_of(const plan::Plan& plan, const TimeModel& costs) { return plan::makespan(simulate(plan, costs)); }
 
 TEST(Simulate, PipelinesUnderUnitCostsMatchTheirClosedForm) {
   for (int stages = 1; stages <= 8; ++stages) {

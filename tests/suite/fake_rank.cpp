@@ -208,6 +208,7 @@ analytic::Calibration calibration(const Launch& launch) {
     slow_down(result, 1.25);
     result.canary->matrix_product_s *= 1.25;
     result.date = "2026-01-02T00:00:00Z";
+  if (launch.behaviour == "disturbed") result.canary->matrix_product_s *= 100;
   }
   return result;
 }

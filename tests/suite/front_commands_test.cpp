@@ -182,6 +182,16 @@ TEST_F(CommandsTest, ADisturbedCalibrationLaunchIsTold) {
   EXPECT_THAT(run({"run", small + "gpipe/np:2/batch:64", "--calibration", "c.json"}).err, HasSubstr(disturbed));
 }
 
+TEST_F(CommandsTest, ResidentMemoryIsHeldAgainstThatOfTheHostWhereItIsPredicted) {
+  ASSERT_EQ(run({"calibrate", gpipe, "--out", "c.json"}).code, 0);
+  nlohmann::json file = results("c.json");
+  file["launches"][0]["process_bytes"] = std::int64_t{1} << 50;
+  std::ofstream(path("c.json")) << file;
+  const Outcome refused = run({"run", gpipe, "--calibration", "c.json"});
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_THAT(refused.out + refused.err, HasSubstr("predicted to need 2.00 PiB of resident memory, this host has"));
+}
+
 TEST_F(CommandsTest, CalibrateAddsALaunchAndPredictionsAreOfAllOfThem) {
   const std::vector<std::string> calibrate = {"calibrate", gpipe, "--out", "c.json"};
   const auto prediction = [&] {

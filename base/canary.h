@@ -16,4 +16,11 @@ struct Canary {
   bool operator==(const Canary&) const = default;
 };
 
+/// As a factor between two canaries of one machine: neighbours have slowed two cores by 1.6 for seconds. A machine that
+/// slows down by more does so for a moment, and one of the two was timed in it.
+inline constexpr double largest_drift = 2;
+
+/// Cores from which a hypervisor keeps more of their time are slower by more than largest_drift, in the mean over them.
+inline constexpr double largest_steal_share = 1 - 1 / largest_drift;
+
 }  // namespace parabench

@@ -31,7 +31,7 @@ struct JudgedCase {
   std::optional<double> held_out;          ///< the forecast's without what was measured at the case's own samples
   std::optional<double> stale;             ///< the forecast's from a calibration that is two hours older, or more
   std::string choice;  ///< "picked" where predicted, "best" where measured to be the fastest of its group, or both
-  std::string largest_term;  ///< part of a step that is furthest off on any rank, and by how much: "backward -12 ms"
+  std::string largest_term;  ///< part of a step that the forecast misses most on any rank: "backward -12 ms"
 };
 
 /// Of one kind of error over cases; of absolute values but for the ratio.

@@ -10,9 +10,8 @@ namespace parabench::results {
 
 /// ln(canary of the run / canary of the calibration behind the prediction), of the matrix product; of several launches
 /// their median. The matrix product alone: divided by it, the spread of a step over minutes halves, while a triad does
-/// not follow a step (base/canary.h). nullopt where one of the two is not known, and where they differ by more than
-/// largest_drift: a machine that slows down by as much does so for a moment, and one of the two was timed in it.
-inline constexpr double largest_drift = 2;  ///< as a factor; neighbours have slowed two cores by 1.6 for seconds
+/// not follow a step. nullopt where one of the two is not known, and where they differ by more than largest_drift
+/// (base/canary.h).
 std::optional<double> drift(const Record& record);
 
 /// Other cases, and how far their drifts have to differ, for an exponent to be fitted. Of drifts that are all the same

@@ -89,7 +89,7 @@ struct Calibration {
   std::map<RankCountKey, Curve> reduce_scatter, all_gather;  ///< likewise, of even shares; where a plan has them
   std::map<RankCountKey, Curve> point_to_point;              ///< one way, half a ping-pong
   std::map<UpdateKey, RatesByBusy> update_s_per_parameter;   ///< cpu: one thread per rank
-  std::map<DeviceKind, RatesByBusy> copy_bytes_per_s;        ///< cpu: within memory; cuda: from pinned host memory
+  std::map<DeviceKind, RatesByBusy> copy_bytes_per_s;        ///< of a GPU, from pinned host memory
   std::map<DeviceKind, double> step_overhead_s;              ///< executor's own time per operation
   /// Resident bytes of a rank's process beside its counted memory, at the peaks of both in a launch's first chain of
   /// layers: program and libraries, what these make for the layers, the allocator's slack. Of one launch, whose layers

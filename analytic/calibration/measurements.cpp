@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "analytic/calibration/rising.h"
 #include "analytic/calibration/scope.h"
 #include "analytic/costs/interpolate.h"
 #include "base/called.h"
@@ -31,24 +32,21 @@ std::vector<LayerTiming> with_parts(std::vector<LayerTiming> timings) {
 
 using Curves = std::map<RankCountKey, Curve>;
 
-const Curve& curve(const Curves& curves, std::string_view what, const RankCountKey& key) {
+std::optional<Curve> find_curve(const Curves& curves, const RankCountKey& key) {
   const auto found = curves.find(key);
-  if (found != curves.end()) return found->second;
-  throw unmeasured(fmt::format("no {} curve of {} over {} with device:{}", what,
-                               to_text(GroupShape{key.ranks, key.hosts, key.most}), key.comm, to_text(key.device)),
-                   "a curve measured with as many ranks on as many hosts");
+  return found != curves.end() ? std::optional(rising(found->second)) : std::nullopt;
 }
 
-const Curve* find_message_curve(const Calibration& calibration, const Case& spec, bool between_hosts) {
+std::optional<Curve> find_message_curve(const Calibration& calibration, const Case& spec, bool between_hosts) {
   const Curves& curves = calibration.point_to_point;
   const RankCountKey key = message_key(spec, between_hosts);
-  if (const auto exact = curves.find(key); exact != curves.end()) return &exact->second;
+  if (auto exact = find_curve(curves, key)) return exact;
   const bool emulated = spec.device == DeviceKind::emulated;
   const auto any = std::ranges::find_if(curves, [&](const auto& entry) {
     return entry.first.device == key.device && entry.first.hosts == key.hosts &&
            (entry.first.comm == key.comm || emulated);
   });
-  return any != curves.end() ? &any->second : nullptr;
+  return any != curves.end() ? std::optional(rising(any->second)) : std::nullopt;
 }
 
 }  // namespace
@@ -104,22 +102,22 @@ bool MeasuredLayers::has_split(const Case& spec, int layer, int busy_ranks) cons
   return neighbours(spec, layer, busy_ranks, /*of_split=*/true).above != nullptr;
 }
 
-const Curve& reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
-  return curve(calibration.all_reduce, "all-reduce", reduction_key(spec, shape));
+Curve reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
+  if (auto known = find_reduction_curve(calibration, spec, shape)) return *std::move(known);
+  const RankCountKey key = reduction_key(spec, shape);
+  throw unmeasured(
+      fmt::format("no all-reduce curve of {} over {} with device:{}", to_text(shape), key.comm, to_text(key.device)),
+      "a curve measured with as many ranks on as many hosts");
 }
 
-const Curve* find_reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
-  const auto found = calibration.all_reduce.find(reduction_key(spec, shape));
-  return found != calibration.all_reduce.end() ? &found->second : nullptr;
+std::optional<Curve> find_reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
+  return find_curve(calibration.all_reduce, reduction_key(spec, shape));
 }
 
-const Curve* find_share_curve(const Calibration& calibration, const Case& spec, plan::OpKind collective,
-                              const GroupShape& shape) {
+std::optional<Curve> find_share_curve(const Calibration& calibration, const Case& spec, plan::OpKind collective,
+                                      const GroupShape& shape) {
   const auto kept = share_curves(collective);
-  if (!kept) return nullptr;
-  const Curves& curves = calibration.*kept;
-  const auto found = curves.find(reduction_key(spec, shape));
-  return found != curves.end() ? &found->second : nullptr;
+  return kept ? find_curve(calibration.*kept, reduction_key(spec, shape)) : std::nullopt;
 }
 
 std::optional<GroupShape> similar_shape(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
@@ -135,18 +133,18 @@ std::optional<GroupShape> similar_shape(const Calibration& calibration, const Ca
   return similar;
 }
 
-const Curve& message_curve(const Calibration& calibration, const Case& spec, bool between_hosts) {
-  if (const Curve* known = find_message_curve(calibration, spec, between_hosts)) return *known;
+Curve message_curve(const Calibration& calibration, const Case& spec, bool between_hosts) {
+  if (auto known = find_message_curve(calibration, spec, between_hosts)) return *std::move(known);
   throw unmeasured(fmt::format("no point-to-point curve {} among {} ranks over {} with device:{}",
                                between_hosts ? "between hosts" : "within a host", spec.np, to_text(spec.comm),
                                to_text(measured_device(spec))),
                    "messages measured between such ranks");
 }
 
-const Curve& slowest_message_curve(const Calibration& calibration, const plan::Plan& plan) {
+Curve slowest_message_curve(const Calibration& calibration, const plan::Plan& plan) {
   const bool several = host_count(plan.placement) > 1;
-  const Curve* between = several ? find_message_curve(calibration, plan.spec, true) : nullptr;
-  return between ? *between : message_curve(calibration, plan.spec, false);
+  auto between = several ? find_message_curve(calibration, plan.spec, true) : std::nullopt;
+  return between ? *std::move(between) : message_curve(calibration, plan.spec, false);
 }
 
 double update_rate(const Calibration& calibration, const Case& spec, int busy_ranks) {

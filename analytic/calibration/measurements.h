@@ -2,6 +2,7 @@
 // names it and the keys.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,21 +52,23 @@ class MeasuredLayers {
   std::vector<Layer> layers_;
 };
 
+// All curves are rising(): more bytes never take less time, though a measurement under load may say so.
+
 /// The curve of reductions in a group of this shape, and of no other.
-const Curve& reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape);
-const Curve* find_reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape);
-/// The curve of reduce-scatters or all-gathers in a group of this shape; null where nobody measured it, and of any
+Curve reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape);
+std::optional<Curve> find_reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape);
+/// The curve of reduce-scatters or all-gathers in a group of this shape; nullopt where nobody measured it, and of any
 /// other collective.
-const Curve* find_share_curve(const Calibration& calibration, const Case& spec, plan::OpKind collective,
-                              const GroupShape& shape);
+std::optional<Curve> find_share_curve(const Calibration& calibration, const Case& spec, plan::OpKind collective,
+                                      const GroupShape& shape);
 /// The shape of groups, measured as such, that are on another number of hosts, two or more, with as many ranks on each:
 /// the one on most. nullopt where there is none, or hosts have different numbers of ranks.
 std::optional<GroupShape> similar_shape(const Calibration& calibration, const Case& spec, const GroupShape& shape);
 /// The curve of messages between two ranks of one host, or of two: a launch of another size on the same communicator
 /// serves too, for emulated devices, which have no communicator of their own, of any.
-const Curve& message_curve(const Calibration& calibration, const Case& spec, bool between_hosts);
+Curve message_curve(const Calibration& calibration, const Case& spec, bool between_hosts);
 /// The same of the slowest link that a plan's ranks have: between hosts where they are on several and it was measured.
-const Curve& slowest_message_curve(const Calibration& calibration, const plan::Plan& plan);
+Curve slowest_message_curve(const Calibration& calibration, const plan::Plan& plan);
 /// Seconds of an update by the case's optimizer, whatever its extras, per parameter. More ranks than were measured wait
 /// for the same memory and cost as those.
 double update_rate(const Calibration& calibration, const Case& spec, int busy_ranks);

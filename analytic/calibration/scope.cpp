@@ -76,7 +76,6 @@ CalibrationScope calibration_scope(const plan::Plan& plan) {
 Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec& model, const MachineInfo& machine) {
   const Case& spec = plan.spec;
   const CalibrationScope scope = calibration_scope(plan);
-  const DeviceKind device = measured_device(spec);
   const Curve curve = {{1'000, 1e-5}, {1'000'000, 1e-3}};
   Calibration promised;
   promised.machine = machine;
@@ -95,7 +94,6 @@ Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec
       }
     }
     promised.update_s_per_parameter[update_key(spec)][busy] = 1e-9;
-    promised.copy_bytes_per_s[device][busy] = 1e9;
   }
   for (const GroupShape& group : scope.groups) promised.all_reduce[reduction_key(spec, group)] = curve;
   for (const auto& [collective, group] : scope.shares)

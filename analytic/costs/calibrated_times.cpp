@@ -83,8 +83,9 @@ class CalibratedTimes final : public TimeModel {
     const auto p = static_cast<int>(holders.size());
     if (p == 1 || !plan.servers.empty()) return line(slowest_message_curve(measured_->calibration, plan), 1, 1);
     // The link over which a ring would reduce as fast: 2 (p-1) steps of 1/p of the bytes.
-    return read_reduction_curve(measured_->calibration, plan.spec, group_shape(plan.placement, holders),
-                                [&](const Curve& sums) { return line(sums, 2 * (p - 1), 2 * (p - 1.0) / p); });
+    const Curve sums =
+        measured_or_derived_curve(measured_->calibration, plan.spec, group_shape(plan.placement, holders));
+    return line(sums, 2 * (p - 1), 2 * (p - 1.0) / p);
   }
 
   int cores() const override { return measured_->calibration.machine.cores; }

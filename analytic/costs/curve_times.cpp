@@ -1,8 +1,8 @@
 #include "analytic/costs/curve_times.h"
 
-#include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analytic/closed_forms/closed_forms.h"
@@ -13,7 +13,7 @@ namespace parabench::analytic {
 namespace {
 
 TimeParts along(const Curve& curve, std::int64_t bytes) {
-  const double total = at_bytes(curve, bytes), latency = std::min(total, curve.front().seconds);
+  const double total = at_bytes(curve, bytes), latency = curve.front().seconds;
   return with_total({.latency = latency, .transfer = total - latency}, total);
 }
 
@@ -55,17 +55,21 @@ Curve derived_curve(const Calibration& calibration, const Case& spec, const Grou
   const double latency = curve.front().seconds;
   for (CurvePoint& point : curve) {
     const double slower = point.seconds > 0 ? point.loaded_s / point.seconds : 0;
-    point.seconds = rounds * latency + sent * std::max(0.0, point.seconds - latency);
+    point.seconds = rounds * latency + sent * (point.seconds - latency);
     point.loaded_s = slower * point.seconds;
   }
   return curve;
 }
 
+Curve measured_or_derived_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
+  auto measured = find_reduction_curve(calibration, spec, shape);
+  return measured ? *std::move(measured) : derived_curve(calibration, spec, shape);
+}
+
 TimeParts collective_times(const Calibration& calibration, const Case& spec, plan::OpKind collective,
                            const GroupShape& shape, std::int64_t bytes) {
-  if (const Curve* own = find_share_curve(calibration, spec, collective, shape)) return along(*own, bytes);
-  const TimeParts whole =
-      read_reduction_curve(calibration, spec, shape, [&](const Curve& curve) { return along(curve, bytes); });
+  if (const auto own = find_share_curve(calibration, spec, collective, shape)) return along(*own, bytes);
+  const TimeParts whole = along(measured_or_derived_curve(calibration, spec, shape), bytes);
   TimeParts times = share_of_all_reduce(collective) * whole;
   const ReduceKind own = algorithm_of(spec.reduce, shape, collective == plan::OpKind::all_reduce, bytes);
   if (spec.reduce != ReduceKind::double_tree || own == spec.reduce || shape.ranks == 1) return times;
@@ -77,9 +81,9 @@ TimeParts collective_times(const Calibration& calibration, const Case& spec, pla
 
 double collective_slowdown(const Calibration& calibration, const Case& spec, plan::OpKind collective,
                            const GroupShape& shape, std::int64_t bytes) {
-  const Curve* own = find_share_curve(calibration, spec, collective, shape);
+  const auto own = find_share_curve(calibration, spec, collective, shape);
   if (const double known = own ? slowdown(*own, bytes) : 0; known > 0) return known;
-  return read_reduction_curve(calibration, spec, shape, [&](const Curve& curve) { return slowdown(curve, bytes); });
+  return slowdown(measured_or_derived_curve(calibration, spec, shape), bytes);
 }
 
 double message_slowdown(const Calibration& calibration, const Case& spec, bool between_hosts, std::int64_t bytes) {
@@ -136,9 +140,8 @@ ExchangeCurve exchange_curve(const Calibration& calibration, const ExchangeSetti
   const GroupShape shape = exchange_shape(setting, exchange, placement);
   if (is_message(exchange.kind)) return {message_curve(calibration, spec, shape.hosts > 1)};
   const plan::OpKind collective = op_kind(exchange.kind);
-  if (const Curve* own = find_share_curve(calibration, spec, collective, shape)) return {*own};
-  return {read_reduction_curve(calibration, spec, shape, [](const Curve& curve) { return curve; }),
-          collective != plan::OpKind::all_reduce};
+  if (const auto own = find_share_curve(calibration, spec, collective, shape)) return {*own};
+  return {measured_or_derived_curve(calibration, spec, shape), collective != plan::OpKind::all_reduce};
 }
 
 }  // namespace parabench::analytic

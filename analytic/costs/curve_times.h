@@ -18,13 +18,9 @@ namespace parabench::analytic {
 /// ring). Throws environment_error naming the curve that was never measured, where there is none.
 Curve derived_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape);
 
-/// Of all-reduces in a group of this shape, as ranks of the case do them, with `read` told of their curve: the measured
-/// one, else the derived_curve(). Throws environment_error naming the curve that was never measured.
-template <class Read>
-auto read_reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape, Read&& read) {
-  const Curve* measured = find_reduction_curve(calibration, spec, shape);
-  return measured ? read(*measured) : read(derived_curve(calibration, spec, shape));
-}
+/// Of all-reduces in a group of this shape, as ranks of the case do them: the measured one, else the derived_curve().
+/// Throws environment_error naming the curve that was never measured.
+Curve measured_or_derived_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape);
 
 /// Of `bytes` in a group of this shape: the collective's own curve (find_share_curve), else the all-reduce's, of which
 /// the others take a share (time_model.h); where they are by another algorithm, as the halves of reduce:double-tree

@@ -63,7 +63,7 @@ struct Report {
 Report make_report(std::vector<ReportFile> files, std::span<const std::string_view> strategy_order = {});
 
 /// Of each file, each reason once why rows are compared with nothing: "night: no speed-up of 3 rows (ID, ...): the
-/// nearest sequential case differs in optimizer".
+/// nearest sequential case in the same file differs in optimizer".
 std::vector<std::string> missing_scalings(const Report& report);
 
 /// The part of a record's id behind "model/dataset/"; the whole id where it is not so formed.

@@ -83,8 +83,10 @@ std::string why_no_scaling(const Record& record, std::span<const Record* const> 
     std::vector<std::string_view> these = differences(other, spec);
     if (!fewest || these.size() < fewest->size()) fewest = std::move(these);
   }
-  if (!fewest) return "no sequential case of the same model and data set was measured and counts";
-  return fewest->empty() ? "" : fmt::format("the nearest sequential case differs in {}", fmt::join(*fewest, ", "));
+  if (!fewest) return "no sequential case of the same model and data set in the same file was measured and counts";
+  return fewest->empty()
+             ? ""
+             : fmt::format("the nearest sequential case in the same file differs in {}", fmt::join(*fewest, ", "));
 }
 
 }  // namespace parabench::results

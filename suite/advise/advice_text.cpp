@@ -83,12 +83,13 @@ std::string csv_line(Cell cell) {
 
 std::string advice_text(const Question& question, const Advice& advice, int rows) {
   const std::string limit = question.memory ? fmt::format(", {} a rank", print_bytes(*question.memory)) : "";
+  const std::string hosts = question.hosts > 1 ? fmt::format(" on {} hosts", question.hosts) : "";
   const std::string source = advice.fitting.front().cost_source;
   std::string text = fmt::format(
-      "{} on {}, batch {}, up to {}{}: {} ({} more cannot be), ranked by closed forms; {} simulated, {}\n\n",
+      "{} on {}, batch {}, up to {}{}{}: {} ({} more cannot be), ranked by closed forms; {} simulated, {}\n\n",
       to_text(question.spec.model), to_text(question.spec.dataset), question.spec.batch,
-      counted(question.spec.np, "rank"), limit, counted(advice.possible, "case"), advice.impossible, advice.simulated,
-      source);
+      counted(question.spec.np, "rank"), hosts, limit, counted(advice.possible, "case"), advice.impossible,
+      advice.simulated, source);
   add_table(text, rows_of(advice, true, rows));
   text += "* nothing is both as fast and as small\n";
   if (const auto others = rows_of(advice, false, std::min(rows, 3)); !others.empty()) {
@@ -116,7 +117,8 @@ json advice_json(const Question& question, const Advice& advice) {
     for (const Column& column : columns)
       if (column.in_json) row[json::json_pointer(fmt::format("/{}", column.path))] = column.of(one);
   }
-  return {{"memory_bytes", question.memory ? json(question.memory->value) : json()},
+  return {{"hosts", question.hosts > 0 ? json(question.hosts) : json()},
+          {"memory_bytes", question.memory ? json(question.memory->value) : json()},
           {"possible", advice.possible},
           {"impossible", advice.impossible},
           {"simulated", advice.simulated},

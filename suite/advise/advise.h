@@ -13,6 +13,7 @@ namespace parabench::suite {
 struct Question {
   Case spec;                    ///< model, data set, np, batch, and the keys of all candidates (is_chosen_key aside)
   std::optional<Bytes> memory;  ///< that a rank may use
+  int hosts = 0;                ///< of --hosts, as the knowledge has them, to be told; 0: not given
 };
 
 struct Candidate {

@@ -44,7 +44,7 @@ Question question_of(const AdviseOptions& options) {
   std::string id =
       fmt::format("{}/{}/sequential/np:{}/batch:{}", options.model, options.dataset, options.np, options.batch);
   if (!options.keys.empty()) id += "/" + options.keys;
-  Question question{.spec = parse_case(id), .memory = {}};
+  Question question{.spec = parse_case(id), .memory = {}, .hosts = options.hosts};
   if (!options.memory.empty()) question.memory = parse_bytes("--memory", options.memory);
   return question;
 }

@@ -111,6 +111,7 @@ void check(const PredictOptions& options) { check_target(options.hardware, optio
 
 ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   PredictionSetting setting;
+  setting.hosts = options.hosts;
   if (!options.what_if.empty()) setting.what_if = parse_what_if(options.what_if);
   if (!options.sweep.empty()) setting.axes = parse_sweep(options.sweep);
   const bool sweeps = !setting.axes.empty();

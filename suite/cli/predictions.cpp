@@ -141,7 +141,9 @@ void print_step(const Prediction& prediction, const PredictionSetting& setting, 
   const Forecast& forecast = prediction.outlook->forecast;
   const Predicted& predicted = forecast.predicted;
   const auto interval = results::known_interval(predicted);
-  fmt::print(out, "{}\n  step time   {}{} (simulated, {}{}{})\n  throughput  {:.1f} samples/s\n", prediction.chosen.id,
+  const int hosts = std::min(setting.hosts, prediction.chosen.spec.np);
+  fmt::print(out, "{}{}\n  step time   {}{} (simulated, {}{}{})\n  throughput  {:.1f} samples/s\n",
+             prediction.chosen.id, hosts > 1 ? fmt::format(" on {} hosts", hosts) : "",
              human_seconds(predicted.step_time_s),
              interval ? fmt::format(", {} to {}", human_seconds(interval->first), human_seconds(interval->second)) : "",
              forecast.cost_source, setting.hardware.empty() ? "" : " of ", setting.hardware,
@@ -246,6 +248,7 @@ json prediction_json(const Prediction& prediction, const PredictionSetting& sett
   json out{{"id", prediction.chosen.id},
            {"parameters", parameters_json(prediction.chosen.spec)},
            {"hardware", setting.hardware.empty() ? json() : json(setting.hardware)},
+           {"hosts", setting.hosts > 0 ? json(setting.hosts) : json()},
            {"reason", prediction.outlook ? json() : json(prediction.reason)},
            {"plan", nullptr},
            {"cost_source", nullptr},

@@ -25,6 +25,7 @@ struct PredictionSetting {
   std::optional<analytic::WhatIf> what_if;
   std::string hardware;         ///< name of the sheet; "" for this machine
   std::vector<SweptAxis> axes;  ///< of --sweep
+  int hosts = 0;                ///< of --hosts; 0: not given
 };
 
 /// Step time, breakdown and memory of each rank (of more than 64, of each kind of rank), and every term with formula,

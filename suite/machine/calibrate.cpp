@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analytic/calibration/combine.h"
+#include "analytic/calibration/disturbance.h"
 #include "analytic/calibration/measurements.h"
 #include "analytic/calibration/scope.h"
 #include "parallelism/plan/strategies/peer.h"
@@ -116,6 +117,11 @@ MeasureOutcome measure(Workplace& workplace, const std::vector<Prepared>& cases,
       measured.machine = workplace.machine;  // a rank sees its own share of the cores only
       add_launch(known, measured);
       outcome.added.push_back(added(one.chosen.id, measured, file));
+      if (const std::string why = analytic::disturbance(*file.content, measured); !why.empty())
+        workplace.progress.note(
+            fmt::format("{}: this calibration launch was disturbed, {}; calibrate again on a quiet "
+                        "machine, of three launches none counts for much alone",
+                        one.chosen.id, why));
     } else {
       outcome.failures.push_back(fmt::format("{}: {}", one.chosen.id, result.reason));
     }

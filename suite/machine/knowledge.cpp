@@ -94,7 +94,8 @@ CalibrationFile open_calibration(const std::string& given, const analytic::Machi
     if (!given.empty() && hidden && hidden != std::errc::not_a_directory)
       throw usage_error("--calibration", given, "a file that can be read", hidden.message());
     if (!given.empty() && only_read)
-      throw usage_error("--calibration", given, "a calibration file", to_type("calibrate --out FILE makes one"));
+      throw usage_error("--calibration", given, "a calibration file",
+                        to_type(fmt::format("calibrate CASE --out {} makes one", given)));
     return file;
   }
   try {

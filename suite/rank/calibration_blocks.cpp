@@ -167,6 +167,7 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
 
 void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& device,
                  analytic::Calibration& calibration) {
+  if (device.where().is_cpu()) return;
   auto& rates = calibration.copy_bytes_per_s[analytic::measured_device(launch.plan.spec)];
   if (comm.rank() == Rank(0)) rates[1] = copy_rate(device);
   comm.wait(comm.barrier());

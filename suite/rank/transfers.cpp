@@ -132,8 +132,7 @@ double update_slowdown(comm::Communicator& comm, exec::Device& device, const Cas
 
 double copy_rate(exec::Device& device) {
   const std::int64_t bytes = 64 << 20;
-  torch::Tensor from = torch::ones({bytes}, torch::kUInt8);
-  if (on_device(device)) from = from.pin_memory();
+  const torch::Tensor from = torch::ones({bytes}, torch::kUInt8).pin_memory();
   const torch::Tensor to = torch::zeros({bytes}, torch::TensorOptions(torch::kUInt8).device(device.where()));
   std::vector<double> seconds;
   for (int i = 0; i < 5; ++i) {

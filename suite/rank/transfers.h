@@ -38,7 +38,7 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
 double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, Rank alone,
                        std::int64_t parameters);
 
-/// Bytes per second within the processor's memory, or from pinned memory to the GPU.
+/// Bytes per second from pinned memory to the GPU.
 double copy_rate(exec::Device& device);
 /// Seconds of a kernel with nothing to do, behind others of its kind.
 double launch_floor(exec::Device& device);

@@ -243,6 +243,7 @@ void Attempt::go_on_with(std::span<const results::Record> launches) {
 }
 
 double Attempt::next_turn_seconds() const {
+  if (is_peer_) return 0;
   double seconds = 0;
   for (std::size_t i = next_; i < planned_.size(); ++i) {
     const PlannedLaunch& one = planned_[i];

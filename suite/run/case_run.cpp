@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "parallelism/plan/strategies/peer.h"
 #include "results/summary.h"
 
 namespace parabench::suite {
@@ -65,7 +66,7 @@ bool CaseRun::take_turn() {
 }
 
 double expected_seconds(const Prepared& prepared, const RunOptions& options) {
-  if (!prepared.runs()) return 0;
+  if (!prepared.runs() || plan::is_peer(prepared.chosen.spec)) return 0;
   const plan::Window window = plan::window(prepared.forecast->plan, options.warmup, options.steps);
   double seconds = 0;
   for (const PlannedLaunch& launch : launches_of(prepared.chosen.spec, options))

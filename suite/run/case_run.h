@@ -46,7 +46,8 @@ class CaseRun {
   std::vector<std::string> earlier_failures_;
 };
 
-/// Seconds that the planned launches should take; 0 for a case that does not run.
+/// Seconds that the planned launches should take; 0 for a case that does not run, and for one of another product, whose
+/// time nothing predicts.
 double expected_seconds(const Prepared& prepared, const RunOptions& options);
 
 }  // namespace parabench::suite

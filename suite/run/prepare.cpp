@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "base/case_text.h"
 #include "base/counted.h"
@@ -25,9 +26,9 @@ std::string not_offered(std::string_view key, std::string_view name, const std::
                      fmt::join(offered, ", "), hint);
 }
 
-std::string exceeds(double needed, std::int64_t available, const std::string& place) {
+std::string exceeds(double needed, std::string_view of, std::int64_t available, const std::string& place) {
   if (available == 0 || needed <= static_cast<double>(available)) return "";
-  return fmt::format("predicted to need {} of memory, {} has {}; --force runs it all the same", human_bytes(needed),
+  return fmt::format("predicted to need {} of {}, {} has {}; --force runs it all the same", human_bytes(needed), of,
                      place, human_bytes(static_cast<double>(available)));
 }
 
@@ -40,17 +41,30 @@ std::string missing_gpu_memory(const Forecast& forecast, const std::vector<resul
     bytes = one_host ? bytes + own : std::max(bytes, own);
   }
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    std::string reason = exceeds(needed[i], gpus[i].memory_bytes, fmt::format("GPU {}", i));
+    std::string reason = exceeds(needed[i], "memory", gpus[i].memory_bytes, fmt::format("GPU {}", i));
     if (!reason.empty()) return reason;
   }
   return "";
+}
+
+/// What the kernel has to find for the processes of the fullest host together; nullopt where it is not predicted.
+std::optional<double> resident_bytes_of_host(const Forecast& forecast) {
+  const Placement& placement = forecast.plan.placement;
+  std::vector<double> hosts(static_cast<std::size_t>(host_count(placement)));
+  for (const RankPredicted& rank : forecast.predicted.ranks) {
+    if (rank.peak_memory.resident == 0) return std::nullopt;
+    hosts[static_cast<std::size_t>(host_of(placement, rank.rank))] += static_cast<double>(rank.peak_memory.resident);
+  }
+  return std::ranges::max(hosts);
 }
 
 std::string missing_memory(const Forecast& forecast, const PrepareOptions& options,
                            const analytic::MachineInfo& machine) {
   if (is_emulated(forecast.plan.spec)) return "";
   if (forecast.plan.spec.device != DeviceKind::cuda) {
-    return exceeds(total_bytes(forecast.predicted), machine.memory_bytes, "this host");
+    const std::optional<double> resident = resident_bytes_of_host(forecast);
+    return exceeds(resident.value_or(total_bytes(forecast.predicted)), resident ? "resident memory" : "memory",
+                   machine.memory_bytes, "this host");
   }
   const auto& gpu = options.capabilities.gpu;
   return gpu && !gpu->gpus.empty() ? missing_gpu_memory(forecast, gpu->gpus, options.one_host) : "";

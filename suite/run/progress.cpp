@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -36,13 +37,14 @@ void Progress::begin_case(double expected_s) { left_.begin_case(expected_s, now_
 void Progress::end_case(bool is_typical) { left_.end_case(now_s(), is_typical); }
 
 void Progress::phase(int index, std::string_view id, std::string_view what) {
-  const double elapsed = now_s(), left = left_.seconds(elapsed);
-  const std::string eta = clock_text(left);
+  const double elapsed = now_s();
+  const std::optional<double> left = left_.seconds(elapsed);
+  const std::string eta = left ? clock_text(*left) : "unknown";
   if (!redraw_) {
     fmt::print(out_, "[{}/{}] {} {} eta {}\n", index, cases_, id, what, eta);
   } else {
     clear();
-    const int filled = left > 0 ? static_cast<int>(20 * elapsed / (elapsed + left)) : 20;
+    const int filled = left && *left > 0 ? static_cast<int>(20 * elapsed / (elapsed + *left)) : 20;
     fmt::print(out_, "{:#>{}}{:.>{}} [{}/{}] {} {} eta {}", "", filled, "", 20 - filled, index, cases_, id, what, eta);
     drawn_ = true;
   }

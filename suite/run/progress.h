@@ -13,7 +13,7 @@
 namespace parabench::suite {
 
 /// Plain lines `[3/5] id measure 2/3 eta 12 s`; on a terminal the current line is redrawn with a bar. The estimate is
-/// that of TimeLeft.
+/// that of TimeLeft; where it has none, as of other products: eta unknown.
 class Progress {
  public:
   /// `redraw`: the stream is a terminal on which lines may be rewritten.

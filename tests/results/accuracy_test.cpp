@@ -63,6 +63,7 @@ TEST(Accuracy, ClosureIsThePairedErrorOfOneRank) {
     EXPECT_DOUBLE_EQ(one.paired.value_or(0), 0.5);
     EXPECT_EQ(closure->of(one), one.id == alone ? one.paired : std::nullopt);
   }
+  EXPECT_THAT(accuracy_text(judged_cases(passes)), HasSubstr("  paired +50.0 %  " + gpipe));
 }
 
 TEST(Accuracy, CasesThatDoNotCountAreLeftOut) {
@@ -108,6 +109,7 @@ TEST(Accuracy, TextTableAndJsonHoldEveryCase) {
   const std::string text = accuracy_text(judged);
   EXPECT_THAT(text, testing::AllOf(HasSubstr("2 cases in up to 1 pass"), HasSubstr("forecast"), HasSubstr("gpipe"),
                                    HasSubstr("furthest off"), HasSubstr(gpipe)));
+  EXPECT_THAT(text, HasSubstr("  forecast -"));
   const std::string csv = accuracy_csv(judged);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 3);
   EXPECT_THAT(csv, testing::StartsWith("id,passes,measured_s,predicted_s,forecast,held_out,stale,paired,adjusted,noise,"

@@ -171,6 +171,27 @@ TEST_F(CommandsTest, CalibrateAddsToTheFileAndPredictionsUseIt) {
   EXPECT_EQ(count_launches("calibrate"), 3);
 }
 
+TEST_F(CommandsTest, ADisturbedCalibrationLaunchIsTold) {
+  const std::string disturbed = "this calibration launch was disturbed, its matrix product took 10.0 ms";
+  EXPECT_THAT(run({"calibrate", gpipe, "--out", "c.json"}).err, Not(HasSubstr("disturbed")));
+  set("FAKE_RANK", "gpipe|calibrate|disturbed|0");
+  const Outcome again = run({"calibrate", gpipe, "--out", "c.json"});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_THAT(again.err, AllOf(HasSubstr("note: " + gpipe + ": " + disturbed), HasSubstr("on a quiet machine")));
+  // A run that measures first, where the file lacks the case's layers for so many samples.
+  EXPECT_THAT(run({"run", small + "gpipe/np:2/batch:64", "--calibration", "c.json"}).err, HasSubstr(disturbed));
+}
+
+TEST_F(CommandsTest, ResidentMemoryIsHeldAgainstThatOfTheHostWhereItIsPredicted) {
+  ASSERT_EQ(run({"calibrate", gpipe, "--out", "c.json"}).code, 0);
+  nlohmann::json file = results("c.json");
+  file["launches"][0]["process_bytes"] = std::int64_t{1} << 50;
+  std::ofstream(path("c.json")) << file;
+  const Outcome refused = run({"run", gpipe, "--calibration", "c.json"});
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_THAT(refused.out + refused.err, HasSubstr("predicted to need 2.00 PiB of resident memory, this host has"));
+}
+
 TEST_F(CommandsTest, CalibrateAddsALaunchAndPredictionsAreOfAllOfThem) {
   const std::vector<std::string> calibrate = {"calibrate", gpipe, "--out", "c.json"};
   const auto prediction = [&] {

@@ -137,7 +137,7 @@ TEST_F(CommunicateTest, BadInputIsRefusedBeforeAnyLaunch) {
   expect_refused({"--json", "-", "--benchmark_format=json"}, "one owner of stdout");
   expect_refused({"--json", "no/such/folder.json"}, "make its folder first");
   expect_refused({"--steps", "3"}, "an option of parabench communicate");
-  expect_refused({"--calibration", "nothing.json"}, "a calibration file");
+  expect_refused({"--calibration", "nothing.json"}, "calibrate CASE --out nothing.json makes one");
   EXPECT_EQ(count_launches("communicate"), 0);
 }
 

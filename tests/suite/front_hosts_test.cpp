@@ -64,6 +64,12 @@ TEST_F(HostsTest, AreThoseOfPlansAndAdvice) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     // A host has half of the ranks, which no longer share cores with the others.
     EXPECT_NE(outcome.out, run(words).out) << words.front();
+    if (words.front() == "plan") continue;
+    const std::string headline = outcome.out.substr(0, outcome.out.find('\n'));
+    EXPECT_THAT(headline, HasSubstr(" on 2 hosts"));
+    placed.insert(placed.end(), {"--format", "json"});
+    const auto document = nlohmann::json::parse(run(placed).out);
+    EXPECT_EQ((document.is_array() ? document[0] : document)["hosts"], 2);
   }
 }
 

@@ -52,6 +52,8 @@ TEST_F(PeerTest, IsMeasuredBesideOursWithoutAPrediction) {
   EXPECT_EQ(record["measured"]["step_time_s"]["p90"], 0.75);
   EXPECT_TRUE(record["measured"]["step_time_s"]["ci95"][0].is_number());
   EXPECT_TRUE(record["predicted"].is_null());
+  EXPECT_THAT(outcome_.err, AllOf(HasSubstr("[1/2] " + ddp + " hand over eta unknown\n"),
+                                  HasSubstr("[1/2] " + ddp + " measure 1/2 eta unknown\n")));
   EXPECT_TRUE(record["error"].is_null());
   EXPECT_THAT(outcome_.out, HasSubstr("1.00 MiB resident"));
   // It is handed over once; nothing of it is calibrated.

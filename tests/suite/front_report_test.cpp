@@ -43,7 +43,7 @@ TEST_F(ReportTest, SaysWhyARowIsComparedWithNothingOnThePageAndOnStandardError) 
   const Outcome outcome = run({"report", "results.json", "--out", "folder", "--figures", "off"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const std::string why =
-      "results: no speed-up of 1 row (" + adam + "): the nearest sequential case differs in optimizer";
+      "results: no speed-up of 1 row (" + adam + "): the nearest sequential case in the same file differs in optimizer";
   EXPECT_THAT(outcome.err, HasSubstr("note: " + why + "\n"));
   EXPECT_THAT(read_text(path("folder/report.html")), HasSubstr("<p class=\"note\">" + why + "</p>"));
   EXPECT_THAT(run({"report", results_file(), "--out", "folder", "--figures", "off"}).err,

@@ -79,7 +79,7 @@ TEST(Report, SaysInWhatTheNearestSequentialCaseDiffersFromARowThatIsComparedWith
   const auto why = [](const std::string& reference, const std::string& id) {
     return report_of({ok_record(reference, 100), ok_record(id, 240)}).rows[1].why_no_scaling;
   };
-  const std::string nearest = "the nearest sequential case differs in ";
+  const std::string nearest = "the nearest sequential case in the same file differs in ";
   EXPECT_EQ(why(sequential, gpipe), "");
   EXPECT_EQ(why(sequential, gpipe + "/optimizer:adam"), nearest + "optimizer");
   EXPECT_EQ(why(sequential, gpipe + "/precision:bf16/lr:0.1"), nearest + "precision, lr");
@@ -90,7 +90,7 @@ TEST(Report, SaysInWhatTheNearestSequentialCaseDiffersFromARowThatIsComparedWith
   EXPECT_EQ(why(work + "sequential/np:1/batch:16/threads:2", gpipe), nearest + "threads")
       << "weak scaling is by ranks of as many threads";
   EXPECT_EQ(why("resnet34/cifar10-synthetic/sequential/np:1/batch:32", gpipe),
-            "no sequential case of the same model and data set was measured and counts");
+            "no sequential case of the same model and data set in the same file was measured and counts");
 
   Record failed = ok_record(gpipe, 240);
   failed.status = Status::failed;
@@ -106,10 +106,12 @@ TEST(Report, SumsUpRowsWithoutSpeedUpByReason) {
   const Report report =
       report_of({ok_record(sequential, 100), ok_record(gpipe, 240), ok_record(gpipe + "/optimizer:adam", 240),
                  ok_record(gpipe + "/lr:0.1", 240), ok_record(work + "1f1b/np:2/batch:32/optimizer:adam", 240)});
-  EXPECT_THAT(missing_scalings(report),
-              ElementsAre("a: no speed-up of 1 row (" + gpipe + "/lr:0.1): the nearest sequential case differs in lr",
-                          "a: no speed-up of 2 rows (" + gpipe +
-                              "/optimizer:adam, ...): the nearest sequential case differs in optimizer"));
+  EXPECT_THAT(
+      missing_scalings(report),
+      ElementsAre(
+          "a: no speed-up of 1 row (" + gpipe + "/lr:0.1): the nearest sequential case in the same file differs in lr",
+          "a: no speed-up of 2 rows (" + gpipe +
+              "/optimizer:adam, ...): the nearest sequential case in the same file differs in optimizer"));
   EXPECT_THAT(missing_scalings(report_of({ok_record(sequential, 100), ok_record(gpipe, 240)})), IsEmpty());
 }
 

@@ -11,6 +11,7 @@
 #include "parallelism/exec/firing.h"
 #include "parallelism/exec/lanes.h"
 #include "parallelism/exec/pulse.h"
+#include "parallelism/exec/short_slices.h"
 #include "parallelism/plan/first_come.h"
 
 namespace parabench::exec {
@@ -134,6 +135,7 @@ bool LaneRunner::advance(Cursor& c) {
 void LaneRunner::communicate() {
   for (int lane = plan::compute_lane + 1; lane < std::ssize(program_.lanes); ++lane) cursors_.push_back({.lane = lane});
   try {
+    ask_for_short_slices();
     work_.enter(/*computes=*/false);
     for (;;) {
       const std::uint32_t seen = comm_.events();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "parallelism/exec/short_slices.h"
 
 namespace parabench::exec {
 
@@ -50,6 +51,7 @@ void CollectiveThread::carry_out(Order& order) {
 }
 
 void CollectiveThread::run() {
+  ask_for_short_slices();
   enter_();
   for (;;) {
     std::unique_lock lock(mutex_);

@@ -48,7 +48,10 @@ TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
   for (const protocol::PairedRound& round : answer.rounds) {
     EXPECT_EQ(round.step_s.size(), 2 * samples) << "before and after";
     for (const auto& [key, curve] : round.calibration.all_reduce)
-      for (const analytic::CurvePoint& point : curve) EXPECT_GT(point.bytes, 0) << key.comm;
+      for (const analytic::CurvePoint& point : curve) {
+        EXPECT_GT(point.bytes, 0) << key.comm;
+        EXPECT_GT(point.loaded_s, 0) << "timed beside computing, too";
+      }
     const analytic::Costs costs = analytic::calibrated_costs(round.calibration, sizes);
     EXPECT_GT(analytic::predict(launch.plan, sizes, *costs.time, *costs.memory, warmup, steps).step_time_s, 0);
   }

@@ -118,10 +118,8 @@ MeasureOutcome measure(Workplace& workplace, const std::vector<Prepared>& cases,
       add_launch(known, measured);
       outcome.added.push_back(added(one.chosen.id, measured, file));
       if (const std::string why = analytic::disturbance(*file.content, measured); !why.empty())
-        workplace.progress.note(
-            fmt::format("{}: this calibration launch was disturbed, {}; calibrate again on a quiet "
-                        "machine, of three launches none counts for much alone",
-                        one.chosen.id, why));
+        workplace.progress.note(fmt::format(
+            "{}: this calibration launch was disturbed, {}; calibrate again on a quiet machine", one.chosen.id, why));
     } else {
       outcome.failures.push_back(fmt::format("{}: {}", one.chosen.id, result.reason));
     }

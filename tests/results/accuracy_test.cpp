@@ -64,6 +64,10 @@ TEST(Accuracy, ClosureIsThePairedErrorOfOneRank) {
     EXPECT_EQ(closure->of(one), one.id == alone ? one.paired : std::nullopt);
   }
   EXPECT_THAT(accuracy_text(judged_cases(passes)), HasSubstr("  paired +50.0 %  " + gpipe));
+  file.records = pass({{gpipe, 1.25}}).records;
+  file.records[0].paired.clear();
+  file.records[0].error = compare(*file.records[0].predicted, *file.records[0].measured, {});
+  EXPECT_THAT(accuracy_text(judged_cases(std::vector{file})), HasSubstr("  forecast -20.0 %  " + gpipe));
 }
 
 TEST(Accuracy, CasesThatDoNotCountAreLeftOut) {
@@ -109,7 +113,7 @@ TEST(Accuracy, TextTableAndJsonHoldEveryCase) {
   const std::string text = accuracy_text(judged);
   EXPECT_THAT(text, testing::AllOf(HasSubstr("2 cases in up to 1 pass"), HasSubstr("forecast"), HasSubstr("gpipe"),
                                    HasSubstr("furthest off"), HasSubstr(gpipe)));
-  EXPECT_THAT(text, HasSubstr("  forecast -"));
+  EXPECT_THAT(text, HasSubstr("of the forecast most in communication_exposed +"));
   const std::string csv = accuracy_csv(judged);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 3);
   EXPECT_THAT(csv, testing::StartsWith("id,passes,measured_s,predicted_s,forecast,held_out,stale,paired,adjusted,noise,"

@@ -189,7 +189,7 @@ TEST_F(CommandsTest, ResidentMemoryIsHeldAgainstThatOfTheHostWhereItIsPredicted)
   std::ofstream(path("c.json")) << file;
   const Outcome refused = run({"run", gpipe, "--calibration", "c.json"});
   EXPECT_EQ(refused.code, 4);
-  EXPECT_THAT(refused.out + refused.err, HasSubstr("predicted to need 2.00 PiB of resident memory, this host has"));
+  EXPECT_THAT(refused.out + refused.err, HasSubstr("predicted to need 2048 TiB of resident memory, this host has"));
 }
 
 TEST_F(CommandsTest, CalibrateAddsALaunchAndPredictionsAreOfAllOfThem) {

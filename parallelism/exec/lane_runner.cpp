@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/short_slices.h"
 #include "parallelism/exec/firing.h"
 #include "parallelism/exec/lanes.h"
 #include "parallelism/exec/pulse.h"
-#include "parallelism/exec/short_slices.h"
 #include "parallelism/plan/first_come.h"
 
 namespace parabench::exec {

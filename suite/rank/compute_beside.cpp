@@ -7,7 +7,7 @@
 #include <exception>
 #include <thread>
 
-#include "parallelism/exec/short_slices.h"
+#include "base/short_slices.h"
 
 namespace parabench::rank {
 namespace {
@@ -27,7 +27,7 @@ void compute_beside(const std::function<void()>& exchange) {
   std::exception_ptr error;
   std::thread beside([&] {
     try {
-      exec::ask_for_short_slices();
+      ask_for_short_slices();
       exchange();
     } catch (...) {
       error = std::current_exception();

@@ -12,18 +12,13 @@
 #include "base/file.h"
 #include "models/spec/model_json.h"
 #include "models/torch/layer.h"
-#include "parallelism/exec/equivalence.h"
-#include "parallelism/exec/reference.h"
-#include "parallelism/exec/rounding.h"
 #include "parallelism/exec/stage_state.h"
 #include "parallelism/exec/upload.h"
 #include "parallelism/plan/formats/print_json.h"
-#include "results/record.h"
+#include "suite/rank/reference_losses.h"
 
 namespace parabench::rank {
 namespace {
-
-constexpr int hand_over_steps = 3;
 
 class Numbers {
  public:
@@ -102,36 +97,7 @@ void write_work(const Launch& launch) {
   write_atomically(launch.command.reply / "work.json", work.dump());
 }
 
-/// Share of themselves by which weights are rounded once more, in the type in which products are computed.
-double rounding_of(Precision precision) {
-  switch (precision) {
-    case Precision::fp32: return 0x1p-24;
-    case Precision::tf32: return 0x1p-11;
-    case Precision::bf16: return 0x1p-9;
-    case Precision::fp64: return exec::rounding_nudge;
-  }
-  return 0;
-}
-
 }  // namespace
-
-std::vector<double> decided_losses(std::vector<double> losses, const std::vector<double>& nudged, double tolerance) {
-  // What rounds otherwise differs by about what one rounding of every weight makes.
-  constexpr double roundings = 3;
-  std::size_t decided = 1;
-  while (decided < losses.size() &&
-         roundings * std::abs(nudged.at(decided) - losses[decided]) <= tolerance * std::abs(losses[decided]))
-    ++decided;
-  losses.resize(std::min(decided, losses.size()));
-  return losses;
-}
-
-int loss_steps(const Launch& launch) {
-  if (launch.plan.taken > 0) return 1;
-  int smallest = launch.plan.spec.batch;
-  for (const auto& replica : launch.plan.pieces) smallest = std::min(smallest, std::ranges::min(replica));
-  return smallest < exec::steady_piece(launch.model) ? 2 : hand_over_steps;
-}
 
 protocol::HandOver hand_over(const Launch& launch) {
   if (is_emulated(launch.plan.spec)) throw usage_error("--phase", "hand-over", "measure for a plan on device:emulated");
@@ -139,13 +105,7 @@ protocol::HandOver hand_over(const Launch& launch) {
   write_batches(launch);
   write_work(launch);
   at::set_num_threads(static_cast<int>(launch.all_cores.size()));
-  const auto losses = [&](double nudge) {
-    return exec::train_reference(launch.plan, launch.model, loss_steps(launch), launch.source, launch.input,
-                                 {.nudge = nudge})
-        .losses;
-  };
-  const Precision precision = launch.plan.spec.precision;
-  return {decided_losses(losses(0), losses(rounding_of(precision)), results::loss_tolerance(precision))};
+  return {reference_losses(launch, launch.model)};
 }
 
 }  // namespace parabench::rank

@@ -1,20 +1,13 @@
 // What another product needs to train the same: network, first weights and batches, as files.
 #pragma once
 
-#include <vector>
-
 #include "suite/protocol/reply.h"
 #include "suite/rank/launch.h"
 
 namespace parabench::rank {
 
-/// Steps whose losses the measured launch of a case is compared by: with few values per channel, only those that
-/// rounding cannot decide; where arrival decides what an update is made of, the first, which comes before all updates.
-int loss_steps(const Launch& launch);
-
-/// The first of `losses`, and those after it up to one that rounding decides: three times its difference from `nudged`,
-/// the losses of weights that were each rounded once more, is beyond `tolerance` of it.
-std::vector<double> decided_losses(std::vector<double> losses, const std::vector<double>& nudged, double tolerance);
+/// Batches that another product gets.
+inline constexpr int hand_over_steps = 3;
 
 /// Writes into the reply folder, numbers as this machine keeps them (little-endian), one behind the other:
 ///   weights.bin  the first values of all parameters, in the order of work.json, in the precision's master type
@@ -23,8 +16,7 @@ std::vector<double> decided_losses(std::vector<double> losses, const std::vector
 ///   work.json    {"plan_hash", "parameters": the case, "model" (model_json.h), "stages": [{"rank", "first_layer",
 ///                "layers"}], "pieces": [[samples of each micro-batch] of each replica], "steps": batches,
 ///                "sample", "labels": dims of one of each, "sample_type", "weight_type": float32, float64 or int64}
-/// Answers with the losses of training on them on one rank (parallelism/exec/reference.h) that rounding does not
-/// decide; with all cores.
+/// Answers with the losses of training on them on one rank (reference_losses.h); with all cores.
 protocol::HandOver hand_over(const Launch& launch);
 
 }  // namespace parabench::rank

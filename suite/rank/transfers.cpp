@@ -17,7 +17,11 @@
 namespace parabench::rank {
 namespace {
 
-constexpr int transfer_rounds = 12, transfer_warmup = 3;
+/// How often each transfer is timed, and discarded before.
+struct Repeats {
+  int rounds = 12, warmup = 3;
+};
+constexpr Repeats while_nobody_computes, while_all_compute = {.rounds = 4, .warmup = 1};
 
 /// Largest over the ranks of each rank's median, on rank 0; collective.
 double slowest(comm::Communicator& comm, double seconds) {
@@ -29,23 +33,25 @@ double slowest(comm::Communicator& comm, double seconds) {
 
 /// `prepare` runs before each transfer, untimed.
 template <class Prepare, class Transfer>
-double time_transfer(comm::Communicator& comm, Prepare&& prepare, Transfer&& transfer) {
+double time_transfer(comm::Communicator& comm, const Repeats& repeats, Prepare&& prepare, Transfer&& transfer) {
   std::vector<double> seconds;
-  for (int i = 0; i < transfer_warmup + transfer_rounds; ++i) {
+  for (int i = 0; i < repeats.warmup + repeats.rounds; ++i) {
     prepare();
     comm.wait(comm.barrier());
     const double start = now_s();
     transfer();
-    if (i >= transfer_warmup) seconds.push_back(now_s() - start);
+    if (i >= repeats.warmup) seconds.push_back(now_s() - start);
   }
   return slowest(comm, median(seconds));
 }
 
-/// A point of a curve: of `time_once` while nobody computes and, on the processor, while all ranks do.
-template <class TimeOnce>
-analytic::CurvePoint time_point(const exec::Device& device, std::int64_t bytes, TimeOnce&& time_once) {
-  analytic::CurvePoint point{.bytes = bytes, .seconds = time_once()};
-  if (device.where().is_cpu()) compute_beside([&] { point.loaded_s = time_once(); });
+/// A point of a curve: while nobody computes and, on the processor, while all ranks do.
+template <class Prepare, class Transfer>
+analytic::CurvePoint time_point(comm::Communicator& comm, const exec::Device& device, std::int64_t bytes,
+                                Prepare&& prepare, Transfer&& transfer) {
+  analytic::CurvePoint point{.bytes = bytes, .seconds = time_transfer(comm, while_nobody_computes, prepare, transfer)};
+  if (device.where().is_cpu())
+    compute_beside([&] { point.loaded_s = time_transfer(comm, while_all_compute, prepare, transfer); });
   return point;
 }
 
@@ -73,10 +79,8 @@ analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& d
     comm::CollectiveCall call{.kind = kind, .buffer = {arena.data, bytes, comm::ElementType::f32, on_device(device)}};
     if (group) call.group = group->id;
     if (group && kind != comm::CollectiveKind::all_reduce) call.shares = comm::Shares::even(bytes, group->members);
-    curve.push_back(time_point(device, bytes, [&] {
-      return time_transfer(comm, forget, [&] {
-        if (group) comm.wait(comm.collective(call));
-      });
+    curve.push_back(time_point(comm, device, bytes, forget, [&] {
+      if (group) comm.wait(comm.collective(call));
     }));
   }
   return curve;
@@ -100,11 +104,9 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
         comm.wait(comm.send(view, pong.to, {pong.channel, tag}));
       }
     };
-    curve.push_back(time_point(device, bytes, [&] {
-      return time_transfer(
-                 comm, [] {}, there_and_back) /
-             2;
-    }));
+    const auto at_once = [] {};
+    const analytic::CurvePoint both_ways = time_point(comm, device, bytes, at_once, there_and_back);
+    curve.push_back({bytes, both_ways.seconds / 2, both_ways.loaded_s / 2});
   }
   return curve;
 }
@@ -121,7 +123,7 @@ double update_slowdown(comm::Communicator& comm, exec::Device& device, const Cas
   if (find_optimizer(spec.optimizer.name).counts_updates) operands.update = torch::ones({1});
   comm::CacheSweep sweep;
   const auto time_on = [&](bool updates) {
-    return time_transfer(comm, sweep, [&] {
+    return time_transfer(comm, while_nobody_computes, sweep, [&] {
       if (updates) device.update(rule, {operands});
     });
   };

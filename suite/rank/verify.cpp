@@ -16,7 +16,7 @@
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/local_sgd.h"
 #include "suite/rank/affinity.h"
-#include "suite/rank/hand_over.h"
+#include "suite/rank/reference_losses.h"
 
 namespace parabench::rank {
 namespace {
@@ -119,8 +119,7 @@ results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec
     equivalence.status = results::EquivalenceStatus::pass;
   }
 
-  equivalence.reference_losses =
-      exec::train_reference(launch.plan, launch.original, loss_steps(launch), launch.source, launch.input).losses;
+  equivalence.reference_losses = reference_losses(launch, launch.original);
   use_cores(mine);
   return equivalence;
 }

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "parallelism/exec/short_slices.h"
+#include "base/short_slices.h"
 
 namespace parabench::exec {
 

@@ -1,4 +1,4 @@
-#include "parallelism/exec/short_slices.h"
+#include "base/short_slices.h"
 
 #include <sched.h>
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace parabench::exec {
+namespace parabench {
 namespace {
 
 constexpr std::uint64_t slice_ns = 100'000;
@@ -30,4 +30,4 @@ void ask_for_short_slices() {
   syscall(SYS_sched_setattr, 0, &wanted, 0);  // refused: as it was
 }
 
-}  // namespace parabench::exec
+}  // namespace parabench

@@ -35,8 +35,8 @@ struct Scaling {
 /// for a record that does not count, and for a reference itself.
 std::vector<Scaling> scalings(const Record& record, std::span<const Record* const> references);
 
-/// Why there are none, for people: "the nearest sequential case in the same file differs in optimizer, threads". "" where there are
-/// some, for a record that does not count, and for a reference itself.
+/// Why there are none, for people: "the nearest sequential case in the same file differs in optimizer, threads". ""
+/// where there are some, for a record that does not count, and for a reference itself.
 std::string why_no_scaling(const Record& record, std::span<const Record* const> references);
 
 }  // namespace parabench::results

@@ -40,8 +40,8 @@ struct ReductionBuffer {
 /// called once: communicators take no memory back.
 ReductionBuffer reduction_buffer(const Launch& launch, comm::Communicator& comm, const exec::Device& device);
 
-/// Times copies to a rank's GPU, on rank 0 alone and then on all ranks at once, of which those of its host count. On the
-/// processor nothing. Collective.
+/// Times copies to a rank's GPU, on rank 0 alone and then on all ranks at once, of which those of its host count. On
+/// the processor nothing. Collective.
 void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& device,
                  analytic::Calibration& calibration);
 

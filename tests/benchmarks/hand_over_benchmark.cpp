@@ -1,5 +1,6 @@
-// How long a hand-over there and back takes between two threads that sleep in between, while as many threads compute as
-// the machine has cores; with and without short slices (base/short_slices.h).
+// How long a hand-over there and back takes between two threads that sleep in between and work for some 40 us when they
+// are woken, as for a part of a sum, while as many threads compute as the machine has cores; with and without short
+// slices (base/short_slices.h).
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -10,6 +11,11 @@
 
 namespace parabench {
 namespace {
+
+void work() {
+  double x = 1;
+  for (int i = 0; i < 20'000; ++i) benchmark::DoNotOptimize(x = x * 1.0000001);
+}
 
 void hand_over(benchmark::State& state) {
   const bool has_short_slices = state.range(0) == 1;
@@ -29,12 +35,14 @@ void hand_over(benchmark::State& state) {
     for (;;) {
       ball.wait(0);
       if (ball == -1) return;
+      work();
       give(0);
     }
   });
   std::thread([&] {
     if (has_short_slices) ask_for_short_slices();
     for ([[maybe_unused]] const auto once : state) {
+      work();
       give(1);
       ball.wait(1);
     }

@@ -110,13 +110,13 @@ int SharingActivities::ends_on(const Running& running, std::size_t host) const {
 /// Alone it gets all cores that it can use; while every rank of its fullest host computes on one thread, a share of
 /// that, by how much longer it then takes.
 std::int64_t SharingActivities::weight_of(const Running& running) const {
-  const Activity& activity = running.activity;
-  const double slowdown = time_.slowdown_beside_computing(plan_, activity.rank, *activity.op);
   std::size_t host = 0;
   for (std::size_t other = 1; other < ranks_of_host_.size(); ++other)
     if (ends_on(running, other) > ends_on(running, host)) host = other;
   const int ends = ends_on(running, host), computing = ranks_of_host_[host];
-  if (slowdown <= 0 || ends == 0 || computing + ends <= cores_) return weight_unit;
+  if (ends == 0 || computing + ends <= cores_) return weight_unit;
+  const double slowdown = time_.slowdown_beside_computing(plan_, running.activity.rank, *running.activity.op);
+  if (slowdown <= 0) return weight_unit;
   const double share = std::min(1.0, static_cast<double>(cores_) / ends) / slowdown;
   const double left = cores_ - share * ends;  // to those that compute
   const double weight = left > 0 ? std::min(most_weight, share * computing / left) : most_weight;

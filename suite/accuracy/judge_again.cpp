@@ -8,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/statistics.h"
 #include "results/accuracy_text.h"
 #include "results/summary.h"
 #include "suite/accuracy/repredict.h"
@@ -65,10 +64,6 @@ void add(Errors& errors, const Repredicted& again) {
   add(errors.paired, again.paired);
   add(errors.forecasts, again.whole, again.ablated);
   add(errors.rounds, again.paired, again.ablated_paired);
-}
-
-std::optional<double> median_of(const std::vector<double>& values) {
-  return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
 /// Over all cases.

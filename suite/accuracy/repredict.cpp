@@ -93,10 +93,6 @@ struct Errors {
   }
 };
 
-std::optional<double> median_of(const std::vector<double>& values) {
-  return values.empty() ? std::nullopt : std::optional(median(values));
-}
-
 Repredicted::Ablated medians_of(const Errors& errors) {
   Repredicted::Ablated ablated{.terms = {}, .waiting = median_of(errors.waiting)};
   for (std::size_t term = 0; term < errors.terms.size(); ++term) ablated.terms[term] = median_of(errors.terms[term]);
@@ -104,6 +100,10 @@ Repredicted::Ablated medians_of(const Errors& errors) {
 }
 
 }  // namespace
+
+std::optional<double> median_of(const std::vector<double>& errors) {
+  return errors.empty() ? std::nullopt : std::optional(median(errors));
+}
 
 std::optional<Repredicted> repredict(const results::Record& record, const Sources& from, bool ablate) {
   if (!can_be_predicted(record.parameters)) return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "analytic/calibration/calibration.h"
 #include "analytic/costs/ablation.h"
@@ -25,6 +26,9 @@ struct Repredicted {
   };
   Ablated ablated, ablated_paired;
 };
+
+/// nullopt without any.
+std::optional<double> median_of(const std::vector<double>& errors);
 
 /// From what a case is predicted again. Of `calibration` its forecast was made.
 struct Sources {

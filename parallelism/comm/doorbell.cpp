@@ -15,6 +15,15 @@ namespace {
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4,
               "the kernel waits on the plain 32-bit word");
 
+/// Tells the core that the thread only looks, without giving it to another one.
+void pause_core() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 }  // namespace
 
 // Sequentially consistent on both sides: either the ringer sees the sleeper, or the sleeper sees the event.
@@ -23,12 +32,12 @@ void ring(Doorbell& bell) noexcept {
   if (bell.sleepers.load() > 0) syscall(SYS_futex, &bell.events, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-bool watch(const Doorbell& bell, std::uint32_t seen, double limit_s) noexcept {
+bool watch(const Doorbell& bell, std::uint32_t seen, double limit_s, BetweenLooks between) noexcept {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit_s));
   do {
     if (bell.events.load() != seen) return true;
-    std::this_thread::yield();
+    between == BetweenLooks::yield ? std::this_thread::yield() : pause_core();
   } while (Clock::now() < end);
   return false;
 }

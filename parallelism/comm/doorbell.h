@@ -15,9 +15,12 @@ struct alignas(64) Doorbell {
 /// Counts an event and wakes whoever sleeps on the bell.
 void ring(Doorbell& bell) noexcept;
 
-/// Watches the bell awake for `limit_s` at most, offering the core to others between looks; true once `events` differs
-/// from `seen`.
-bool watch(const Doorbell& bell, std::uint32_t seen, double limit_s) noexcept;
+/// What a watching thread does with its core between two looks. A yield lets whoever is waited for have the core, but
+/// costs a whole time slice (milliseconds) where somebody else computes on it, as Linux's scheduler has it since 6.6.
+enum class BetweenLooks : std::uint8_t { pause, yield };
+
+/// Watches the bell awake for `limit_s` at most; true once `events` differs from `seen`.
+bool watch(const Doorbell& bell, std::uint32_t seen, double limit_s, BetweenLooks between) noexcept;
 
 /// Returns once `events` differs from `seen`, at the latest after `limit_s`; may return early.
 void sleep_on(Doorbell& bell, std::uint32_t seen, double limit_s) noexcept;

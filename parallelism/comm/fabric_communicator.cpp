@@ -1,6 +1,7 @@
 #include "parallelism/comm/fabric_communicator.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
@@ -18,6 +19,13 @@ constexpr std::chrono::seconds look_interval{1};
 /// yield to each other, 142 us and 66 us; message of 4 bytes 20 us and 0.6 us).
 constexpr double watch_s = 10e-6;
 
+/// Ranks that have a core each keep it between looks: beside a thread that computes, an all-reduce of 16.8 MB over two
+/// ranks takes 2 to 11 ms so, and 25 to 34 ms if every look yields. Ranks that are more than the cores have to yield:
+/// without it, an all-reduce of 4 KiB over four ranks on two cores takes 84 us instead of 12 us.
+BetweenLooks between_looks(int ranks) {
+  return ranks > sysconf(_SC_NPROCESSORS_ONLN) ? BetweenLooks::yield : BetweenLooks::pause;
+}
+
 int index_of(Rank peer, Channel channel) { return peer.value * channel_count + static_cast<int>(channel); }
 
 }  // namespace
@@ -26,6 +34,7 @@ FabricCommunicator::FabricCommunicator(std::shared_ptr<Fabric> fabric, Rank rank
     : Communicator(rank, fabric->groups()),
       fabric_(std::move(fabric)),
       bell_(fabric_->slot(rank).bell),
+      between_looks_(between_looks(size())),
       outgoing_(size() * channel_count),
       incoming_(size() * channel_count),
       next_look_(std::chrono::steady_clock::now() + look_interval),
@@ -75,7 +84,7 @@ void FabricCommunicator::sleep(std::uint32_t seen, double limit_s) {
       next_look_ = now + look_interval;
       continue;
     }
-    if (events() != seen || now >= end || watch(bell_, seen, watch_s)) return;
+    if (events() != seen || now >= end || watch(bell_, seen, watch_s, between_looks_)) return;
     sleep_on(bell_, seen, std::chrono::duration<double>(std::min(end, next_look_) - now).count());
   }
 }

@@ -16,7 +16,7 @@ namespace parabench::comm {
 /// while an exception unwinds the stack aborts the world: its peers would wait for it forever.
 class FabricCommunicator final : public Communicator {
  public:
-  /// A wait watches its bell for 10 us, yielding the core to whoever computes, before it falls asleep.
+  /// A wait watches its bell for 10 us before it falls asleep, and yields meanwhile where ranks are more than cores.
   FabricCommunicator(std::shared_ptr<Fabric> fabric, Rank rank);
   ~FabricCommunicator() override;
 
@@ -35,6 +35,7 @@ class FabricCommunicator final : public Communicator {
 
   std::shared_ptr<Fabric> fabric_;
   Doorbell& bell_;
+  BetweenLooks between_looks_;
   std::vector<CollectiveEnd> collectives_;       // by group
   std::vector<MailboxEnd> outgoing_, incoming_;  // [peer * channel_count + channel]
   std::int64_t allocated_ = 0;

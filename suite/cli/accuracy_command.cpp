@@ -106,7 +106,10 @@ void add_options(CLI::App& app, AccuracyOptions& options) {
 void check(const AccuracyOptions& options) {
   if (options.judge && !fs::exists(pass_file(options, 1)))
     throw usage_error("--out", options.out, "a folder with pass-1.json",
-                      "leave --judge out, which makes it, or name another folder");
+                      fs::exists(journal_folder(pass_file(options, 1)))
+                          ? "pass 1 has not ended: the same command without --judge goes on with it, and Ctrl-C there "
+                            "writes what it has"
+                          : "leave --judge out, which makes it, or name another folder");
   if (options.ablate && options.format == PredictFormat::csv)
     throw usage_error("--format", "csv", "text or json beside --ablate", "the table has a row for each case");
 }

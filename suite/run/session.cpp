@@ -63,12 +63,18 @@ void note_files(const RunOptions& options, const std::set<std::string>& traces, 
     progress.note("Google Benchmark's results: " + options.benchmark.out);
 }
 
+/// What goes on with a run that was cut short, if anything does. Whoever keeps rounds, `accuracy`, resumes by itself.
+std::string going_on(const RunOptions& options, bool kept) {
+  if (!kept) return "";
+  return options.rounds.empty() ? "; the same command with --resume goes on" : "; the same command goes on";
+}
+
 /// A table of fewer rows than cases looks like any other.
-void note_missing(std::size_t missing, std::size_t cut_short, std::size_t all, bool kept, Progress& progress) {
+void note_missing(std::size_t missing, std::size_t cut_short, std::size_t all, const std::string& going_on,
+                  Progress& progress) {
   if (missing + cut_short == 0) return;
   progress.note(fmt::format("{} of {} did not run{}{}", missing + cut_short, counted(all, "case"),
-                            cut_short > 0 ? all == 1 ? " to its end" : " to their end" : "",
-                            kept ? "; the same command with --resume goes on" : ""));
+                            cut_short > 0 ? all == 1 ? " to its end" : " to their end" : "", going_on));
 }
 
 bool has_finished(const Unfinished& before, const SelectedCase& chosen) {
@@ -147,7 +153,7 @@ bool run_series(CaseSeries& series, std::size_t cases, std::optional<Journal>& j
   if (before) add_notes(results.context.notes, before->run.context.notes);
   results.records = series.records();
   const std::size_t missing = cases - results.records.size();
-  note_missing(missing, series.cut_short(), cases, journal.has_value(), workplace.progress);
+  note_missing(missing, series.cut_short(), cases, going_on(options, journal.has_value()), workplace.progress);
   if (!journal || complete || results.records.empty()) return true;
   const bool written = journal->finish(results, missing + series.cut_short() == 0);
   if (written) workplace.progress.note("results: " + options.json);

@@ -1,6 +1,7 @@
 // Passes over a set of cases, and the judgement over them.
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "base/file.h"
@@ -96,6 +97,24 @@ TEST_F(AccuracyTest, AGivenCalibrationServesAllPassesAndACopyStaysWithEach) {
   EXPECT_EQ(count_launches("calibrate"), 1);
   for (const char* copy : {"acc/pass-1.calibration.json", "acc/pass-2.calibration.json"})
     EXPECT_EQ(read_text(path(copy)), read_text(path("own.json"))) << copy;
+}
+
+TEST_F(AccuracyTest, AnInterruptedPassGoesOnByTheSameCommand) {
+  set("FAKE_RANK", "sequential|measure|slow|0");
+  const std::vector<std::string> words = {"accuracy", gpipe, sequential, "--passes", "1", "--out", "acc"};
+  const Outcome outcome = run_and_signal(words, "measure " + sequential, SIGINT);
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_THAT(outcome.err, HasSubstr("1 of 2 cases did not run; the same command goes on"));
+  EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge"}).out, StartsWith("1 case in"));
+  EXPECT_EQ(run(words).code, 0);
+  EXPECT_EQ(count_launches("measure"), 2);
+}
+
+TEST_F(AccuracyTest, APassThatHasNotEndedCannotBeJudgedYet) {
+  std::filesystem::create_directories(path("acc/pass-1.json.journal"));
+  const Outcome outcome = run({"accuracy", "--out", "acc", "--judge"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("pass 1 has not ended: the same command without --judge goes on with it"));
 }
 
 TEST_F(AccuracyTest, AFolderWithoutPassesCannotBeJudged) {

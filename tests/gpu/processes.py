@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from typing import Optional
 
@@ -39,16 +40,28 @@ def stop(process):
             pass
 
 
+ending = threading.Event()  # while it is set, whatever program a thread waits for is stopped
+
+
+def wait(process, limit_s):
+    """The program's exit code; None where it was stopped."""
+    end = time.monotonic() + limit_s
+    while not ending.is_set() and time.monotonic() < end:
+        try:
+            return process.wait(min(0.1, max(0, end - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            pass
+    stop(process)
+    return None
+
+
 def run(command, limit_s):
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.monotonic()
         process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=errors, start_new_session=True)
         try:
-            code = process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            stop(process)
-            code = None
+            code = wait(process, limit_s)
         except BaseException:  # the check itself is being stopped
             stop(process)
             raise

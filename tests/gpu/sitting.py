@@ -1,4 +1,5 @@
 """One call of the check: the programs under test, the file of the figures, and the loop over the cases of a part."""
+import concurrent.futures
 import pathlib
 import sys
 import tempfile
@@ -53,23 +54,44 @@ class Sitting:
         if note:
             self.note(f"{name}: {note}")
 
-    def each(self, part, names, budget, measure, most_s=CASE_S):
-        """`measure(case, limit_s)` returns the figures of every case that an earlier sitting has not left."""
+    def each(self, part, names, budget, measure, most_s=CASE_S, at_once=1):
+        """`measure(case, limit_s)` returns the figures of every case that an earlier sitting has not left.
+
+        `at_once`: cases that may run beside each other, where nothing is timed."""
         cases = self.file.part(part)["cases"]
         left = [name for name in names if name not in cases]
         if len(left) < len(names):
             self.note(f"{part}: {len(names) - len(left)} of {len(names)} cases are kept from an earlier sitting")
-        for case in left:
-            limit_s = budget.limit_s(most_s)
-            self.tried.add((part, case))
+        out_of_time = None
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            works = {pool.submit(self.entry, part, case, budget, measure, most_s): case for case in left}
             try:
-                entry = {"status": "ok", **measure(case, limit_s)}
-            except CaseFailed as reason:
-                if limit_s < most_s and budget.left_s() <= 0:  # the part's time ended it, not its own
-                    raise OutOfTime from reason
-                entry = {"status": "failed", "reason": str(reason)}
-            self.file.keep(part, case, entry)
-            self.note(f"{part}: {case}: {entry['status']} {entry.get('reason', '')}".rstrip())
+                for work in concurrent.futures.as_completed(works):
+                    try:
+                        entry = work.result()
+                    except OutOfTime as reason:
+                        out_of_time = reason
+                        continue
+                    self.file.keep(part, works[work], entry)
+                    self.note(f"{part}: {works[work]}: {entry['status']} {entry.get('reason', '')}".rstrip())
+            except BaseException:  # the check is being stopped, its programs with it
+                processes.ending.set()
+                pool.shutdown(cancel_futures=True)
+                processes.ending.clear()
+                raise
+        if out_of_time:
+            raise out_of_time
+
+    def entry(self, part, case, budget, measure, most_s):
+        """What the file keeps of one case. Throws OutOfTime."""
+        limit_s = budget.limit_s(most_s)
+        self.tried.add((part, case))
+        try:
+            return {"status": "ok", **measure(case, limit_s)}
+        except CaseFailed as reason:
+            if limit_s < most_s and budget.left_s() <= 0:  # the part's time ended it, not its own
+                raise OutOfTime from reason
+            return {"status": "failed", "reason": str(reason)}
 
     def parabench(self, limit_s, *words):
         return processes.run([self.build / "bin" / "parabench", *words], limit_s)

@@ -1,5 +1,7 @@
 """The parts of the check on a program that fails in every way."""
 import os
+import sys
+import threading
 import unittest
 
 import aims
@@ -8,6 +10,7 @@ import cases
 from fake_build import FakeBuild
 import gtest_output
 import parts
+import processes
 import results_file
 import sitting
 
@@ -73,7 +76,7 @@ class PartTest(FakeBuild):
 
     def test_out_of_time_keeps_what_is_measured_and_the_next_sitting_measures_the_rest(self):
         def until_b(case, _):
-            if case == "b":
+            if case >= "b":
                 raise budget.OutOfTime
             return {}
 
@@ -95,6 +98,22 @@ class PartTest(FakeBuild):
         whole = budget.BUDGET_S["gate"] - budget.STOP_S
         for seconds, expected in zip(left, (whole, whole - 50, whole - 80)):
             self.assertAlmostEqual(seconds, expected, delta=5)
+
+    def test_cases_run_beside_each_other_where_the_part_says_so_and_are_stopped_together(self):
+        both = threading.Barrier(2, timeout=30)
+        self.part(lambda one, given: one.each("gate", ("a", "b"), given, lambda *_: {"n": both.wait()}, at_once=2))
+        self.assertEqual(self.parts()["gate"]["state"], "complete")
+
+        def measure(case, _):
+            both.wait()
+            if case == "a":
+                raise KeyboardInterrupt
+            return {"code": processes.run([sys.executable, "-c", "import time; time.sleep(1000)"], 1000).code}
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.part(lambda one, given: one.each("gate", ("a", "b"), given, measure, at_once=2))
+        self.assertEqual(self.parts()["gate"]["cases"], {})
+        self.assertFalse(processes.ending.is_set())
 
     def test_a_case_that_fails_stops_no_other(self):
         def measure(case, _):

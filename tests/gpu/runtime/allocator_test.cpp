@@ -1,6 +1,7 @@
 // Memory of a real GPU: what the account counts, what the allocator holds, and what its model says.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <random>
 #include <thread>
 #include <vector>
@@ -81,6 +82,7 @@ TEST_F(GpuMemory, WhatLiesOutsideTheAllocatorIsNeverNegativeWhileOthersAllocate)
     while (!stop) {
       bytes_on(*other, std::int64_t{2} << 30);  // more than a context takes
       other->release_unused();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // a look needs a moment in which nothing changes
     }
   });
   for (int look = 0; look < 100; ++look) EXPECT_GE(device->outside_allocator(), 0);

@@ -13,7 +13,7 @@ from sitting import CASE_S, CaseFailed, PartUnfinished
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNTIME_TESTS, EVENT_BENCHMARK = "gpu_runtime_test", "event_benchmark"
-AT_ONCE = 4  # cases that share the GPU where nothing is timed: each wants some 2 GiB of it
+AT_ONCE = 4  # cases that share the GPU where nothing is timed
 NO_GPU_FOR_RANK = "comm:nccl wants a GPU for every rank"
 
 

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -67,11 +69,15 @@ class CudaStaging final : public StagingDevice {
   }
 
   Work copy_out(std::byte* host, const std::byte* device, std::int64_t bytes, void* ready) override {
-    return copy(host, device, bytes, cudaMemcpyDeviceToHost, out_, ready);
+    return copy(out_, ready, host, bytes, [&](std::int64_t begin, std::int64_t size) {
+      return cudaMemcpyAsync(host + begin, device + begin, size, cudaMemcpyDeviceToHost, out_.get());
+    });
   }
 
   Work copy_in(std::byte* device, const std::byte* host, std::int64_t bytes, void* ready) override {
-    return copy(device, host, bytes, cudaMemcpyHostToDevice, in_, ready);
+    return copy(in_, ready, host, bytes, [&](std::int64_t begin, std::int64_t size) {
+      return cudaMemcpyAsync(device + begin, host + begin, size, cudaMemcpyHostToDevice, in_.get());
+    });
   }
 
  private:
@@ -108,13 +114,27 @@ class CudaStaging final : public StagingDevice {
   /// Any thread of the rank may call, and each has a current GPU of its own.
   void use_gpu() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice"); }
 
-  Work copy(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind, const Stream& stream, void* ready) {
+  /// `copy_part(begin, size)` for each part of the host's memory that was registered at once: CUDA refuses a copy from
+  /// one registration into the next.
+  template <class CopyPart>
+  Work copy(const Stream& stream, void* ready, const std::byte* host, std::int64_t bytes, CopyPart copy_part) {
     use_gpu();
     wait_for(stream, ready);
     DeviceSpan span{.start = events_.record(stream)};
-    if (bytes > 0) check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream.get()), "cudaMemcpyAsync");
+    for (std::int64_t begin = 0, size = 0; begin < bytes; begin += size) {
+      size = std::min(bytes - begin, registered_after(host + begin));
+      check_cuda(copy_part(begin, size), "cudaMemcpyAsync");
+    }
     span.end = events_.record(stream);
     return Work(std::make_unique<Copy>(std::move(span)));
+  }
+
+  /// Bytes up to the end of the range that the address is in; without end: it is in none.
+  std::int64_t registered_after(const std::byte* address) const {
+    const std::less_equal<> before;
+    for (const Range& range : registered_)
+      if (before(range.begin, address) && !before(range.end, address)) return range.end - address;
+    return std::numeric_limits<std::int64_t>::max();
   }
 
   int gpu_;

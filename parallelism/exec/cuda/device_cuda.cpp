@@ -124,11 +124,14 @@ class CudaDevice final : public Device {
   void reset_peaks() override { counter_.reset_peak(); }
   void release_unused() override { allocator::emptyCache(); }
   std::int64_t outside_allocator() const override {
-    for (;;) {
+    constexpr int most_tries = 100;
+    for (int tries = 1;; ++tries) {
       const Held before = held();
       const std::int64_t all = used();
-      // Else another rank's thread took or gave back a segment meanwhile.
-      if (held().changes == before.changes) return all - before.bytes;
+      const Held after = held();
+      if (after.changes == before.changes) return all - before.bytes;
+      // Another rank's thread took or gave back a segment meanwhile; of one that never rests, the least that it can be.
+      if (tries == most_tries) return std::max<std::int64_t>(0, all - std::max(before.bytes, after.bytes));
     }
   }
   std::int64_t used() const override {

@@ -98,20 +98,20 @@ TEST_F(GpuMemory, ReservedMemoryIsThatOfTheModelForARandomSequence) {
   analytic::CachingAllocator model;
   struct Held {
     torch::Tensor tensor;
-    std::int64_t address;
+    int number;  ///< of the model
   };
   std::vector<Held> held;
   std::mt19937 random(5);
   for (int i = 0; i < 400; ++i) {
     if (!held.empty() && random() % 5 < 2) {
       std::swap(held[random() % held.size()], held.back());
-      model.free(held.back().address);
+      model.free(held.back().number);
       held.pop_back();
       continue;
     }
     // Of every order of magnitude from bytes to 64 MiB.
     const std::int64_t bytes = 1 + static_cast<std::int64_t>(random() % (std::uint64_t{1} << (6 + random() % 21)));
-    held.push_back({bytes_on(*device, bytes), model.allocate(bytes)->address});
+    held.push_back({bytes_on(*device, bytes), model.allocate(bytes)->number});
   }
   EXPECT_EQ(device->peak_reserved(), model.usage().reserved_peak);
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -33,6 +34,7 @@ struct Block {
 // Under the mutex:
 std::vector<CUstream_st*> streams;
 std::map<const std::byte*, Block> blocks;
+std::map<const std::byte*, std::size_t> registered;  // memory of the host, and its bytes
 std::set<const void*> left_to_nccl;
 std::set<std::pair<int, int>> peers;
 bool peer_access = true;
@@ -45,6 +47,18 @@ cudaError_t outcome(cudaError_t code) {
 [[noreturn]] void end_program(const char* reason) {
   std::fprintf(stderr, "the fake of CUDA: %s\n", reason);
   std::abort();
+}
+
+/// Whether memory begins in what was registered together and ends outside of it, which CUDA does not copy.
+bool leaves_its_registration(const void* memory, std::size_t bytes) {
+  const Lock lock(parabench::comm::fake_cuda_mutex());
+  const auto* const data = static_cast<const std::byte*>(memory);
+  auto range = registered.upper_bound(data);
+  if (range == registered.begin()) return false;
+  --range;
+  const std::less<> before;
+  const std::byte* const end = range->first + range->second;
+  return before(data, end) && before(end, data + bytes);
 }
 
 /// All GPUs go on as far as they can.
@@ -268,10 +282,17 @@ cudaError_t cudaMemset(void* data, int value, std::size_t bytes) {
 
 cudaError_t cudaHostRegister(void* data, std::size_t bytes, unsigned) {
   const bool whole_pages = reinterpret_cast<std::uintptr_t>(data) % 4096 == 0 && bytes % 4096 == 0 && bytes > 0;
-  return outcome(whole_pages ? cudaSuccess : cudaErrorInvalidValue);
+  if (!whole_pages) return outcome(cudaErrorInvalidValue);
+  const Lock lock(parabench::comm::fake_cuda_mutex());
+  registered[static_cast<const std::byte*>(data)] = bytes;
+  return cudaSuccess;
 }
 
-cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
+cudaError_t cudaHostUnregister(void* data) {
+  const Lock lock(parabench::comm::fake_cuda_mutex());
+  registered.erase(static_cast<const std::byte*>(data));
+  return cudaSuccess;
+}
 
 cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t stream) {
   parabench::comm::fake_cuda_enqueue(stream, [=] {
@@ -282,6 +303,7 @@ cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  if (leaves_its_registration(to, bytes) || leaves_its_registration(from, bytes)) return outcome(cudaErrorInvalidValue);
   parabench::comm::fake_cuda_enqueue(stream, [=, looks = parabench::comm::fake_cuda_looks()]() mutable {
     if (looks-- > 0) return false;
     if (bytes > 0) std::memcpy(to, from, bytes);

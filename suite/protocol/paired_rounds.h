@@ -12,10 +12,10 @@
 namespace parabench::protocol {
 
 /// Rounds of a launch, and seconds after which no further one begins.
-inline constexpr int fewest_paired_rounds = 4, most_paired_rounds = 8;
+inline constexpr int fewest_paired_rounds = 4, most_paired_rounds = 16;
 inline constexpr double paired_launch_s = 10.5;
-/// Steps of the plan in a round, and discarded ones before them.
-inline constexpr int paired_steps = 10, paired_warmup = 2;
+/// Steps of the plan between two calibrations, and discarded ones before them. A round has those on both its sides.
+inline constexpr int paired_steps = 4, paired_warmup = 1;
 
 struct PairedRound {
   analytic::Calibration calibration;  ///< of this round alone

@@ -8,7 +8,6 @@
 #include "base/case_text.h"
 #include "suite/rank/calibration_blocks.h"
 #include "suite/rank/canary.h"
-#include "suite/rank/layer_chain.h"
 #include "suite/rank/resident.h"
 #include "suite/rank/transfers.h"
 
@@ -19,7 +18,7 @@ namespace {
 std::int64_t process_bytes_of(const Launch& launch, exec::Device& device) {
   constexpr int steps = 3;
   if (!analytic::has_process_of_its_own(launch.plan.spec)) return 0;
-  time_layers(launch, device, analytic::calibration_scope(launch.plan).samples.back(), steps, [] {});
+  LayerChains(launch, device).time(analytic::calibration_scope(launch.plan).samples.back(), {.timed = steps}, [] {});
   return std::max<std::int64_t>(0, resident_peak_bytes() - device.account().peak().total_counted());
 }
 
@@ -39,12 +38,17 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
   const std::int64_t process_bytes = process_bytes_of(launch, device);
   analytic::Calibration calibration;
   calibration.machine = launch.machine;
-  time_chains(launch, comm, device, analytic::calibration_scope(launch.plan).samples, {}, calibration);
+  {
+    const double slowdown = slowdown_of_updates(launch, comm, device, {});
+    LayerChains chains(launch, device);
+    time_chains(launch, comm, device, chains, analytic::calibration_scope(launch.plan).samples, {}, slowdown,
+                calibration);
+  }
   calibration.process_bytes = process_bytes;
   const std::int64_t outside_chains = outside_allocator();
   time_copies(launch, comm, device, calibration);
   const ReductionBuffer buffer = reduction_buffer(launch, comm, device);
-  time_exchanges(launch, comm, device, buffer, calibration);
+  time_exchanges(launch, comm, device, buffer, {}, calibration);
   if (!device.where().is_cpu()) {
     calibration.launch_floor_s = launch_floor(device);
     const std::int64_t outside_all = outside_allocator();

@@ -17,8 +17,6 @@
 #include "parallelism/comm/gather.h"
 #include "parallelism/plan/routes.h"
 #include "parallelism/plan/state/state_layout.h"
-#include "suite/rank/layer_chain.h"
-#include "suite/rank/transfers.h"
 
 namespace parabench::rank {
 namespace {
@@ -118,8 +116,9 @@ double slowest_step_s(comm::Communicator& comm, std::span<const double> steps_s)
   return median(slowest);
 }
 
-void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, const std::vector<int>& samples,
-                 const ChainEffort& effort, analytic::Calibration& calibration) {
+void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, LayerChains& chains,
+                 const std::vector<int>& samples, const ChainEffort& effort, double slowdown,
+                 analytic::Calibration& calibration) {
   const Rank teller = first_on_fullest_host(launch.plan.placement);
   const int busy = ranks_beside(launch.plan.placement, teller, comm.size());
   const bool alone_anyway = busy == 1 && comm.size() > 1;
@@ -139,15 +138,15 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
     if (comm.rank() == teller) {
       const auto at_once = [] {};
       if (effort.least_steps < effort.most_steps) {
-        const double step_s = time_layers(launch, device, count, 1, at_once).step_s;
+        const double step_s = chains.time(count, {.timed = 1, .discarded = effort.discarded_steps}, at_once).step_s;
         steps = std::clamp(static_cast<int>(effort.budget_s / step_s), effort.least_steps, effort.most_steps);
       }
-      if (!alone_anyway) take(time_layers(launch, device, count, steps, at_once), 1);
+      if (!alone_anyway) take(chains.time(count, {steps, effort.discarded_steps}, at_once), 1);
     }
     if (comm.size() == 1) continue;
     steps = std::stoi(comm::all_gather(comm, std::to_string(steps))[teller.value]);
     const auto together = [&] { comm.wait(comm.barrier()); };
-    LayerChain chain = time_layers(launch, device, count, steps, together);
+    LayerChain chain = chains.time(count, {steps, effort.discarded_steps}, together);
     const double slowest_s = slowest_step_s(comm, chain.steps_s);
     if (busy > 1 && !launch.plan.spec.graph) stretch(chain, slowest_s / median(chain.steps_s));
     take(chain, busy);
@@ -155,14 +154,18 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
   }
   analytic::RatesByBusy& updates = calibration.update_s_per_parameter[analytic::update_key(launch.plan.spec)];
   for (const auto& [ranks, seconds] : updates_s) updates[ranks] = mean(seconds);
-  // In a step all ranks update at once; chains that run side by side meet in their passes.
-  if (busy > 1 && device.where().is_cpu()) {
-    updates[busy] =
-        updates[1] * update_slowdown(comm, device, launch.plan.spec, teller, models::parameter_count(launch.model));
-  }
+  if (busy > 1 && device.where().is_cpu()) updates[busy] = updates[1] * slowdown;
   if (!overheads_s.empty())
     calibration.step_overhead_s[analytic::measured_device(launch.plan.spec)] = median(overheads_s);
   hand_to_root(comm, teller, calibration);
+}
+
+double slowdown_of_updates(const Launch& launch, comm::Communicator& comm, exec::Device& device,
+                           const TransferEffort& effort) {
+  const Rank teller = first_on_fullest_host(launch.plan.placement);
+  if (ranks_beside(launch.plan.placement, teller, comm.size()) == 1 || !device.where().is_cpu()) return 1;
+  return update_slowdown(comm, device, launch.plan.spec, teller, models::parameter_count(launch.model),
+                         effort.while_nobody_computes);
 }
 
 void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& device,
@@ -186,12 +189,12 @@ ReductionBuffer reduction_buffer(const Launch& launch, comm::Communicator& comm,
 }
 
 void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device& device, const ReductionBuffer& buffer,
-                    analytic::Calibration& calibration) {
+                    const TransferEffort& effort, analytic::Calibration& calibration) {
   if (comm.size() == 1) return;
   const Case& spec = launch.plan.spec;
   const analytic::CalibrationScope scope = analytic::calibration_scope(launch.plan);
   const auto curve_of = [&](comm::CollectiveKind kind, const GroupShape& shape) {
-    return collective_curve(comm, device, buffer.arena, kind, group_of_shape(launch.plan, comm.rank(), shape));
+    return collective_curve(comm, device, buffer.arena, kind, group_of_shape(launch.plan, comm.rank(), shape), effort);
   };
   for (const GroupShape& shape : scope.groups)
     calibration.all_reduce[analytic::reduction_key(spec, shape)] = curve_of(comm::CollectiveKind::all_reduce, shape);
@@ -202,7 +205,7 @@ void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device
   }
   for (const analytic::MessagePair& pair : scope.messages)
     calibration.point_to_point[analytic::message_key(spec, pair.between_hosts)] =
-        point_to_point_curve(comm, device, pair, largest_message(launch));
+        point_to_point_curve(comm, device, pair, largest_message(launch), effort);
 }
 
 std::string utc_now() {

@@ -10,13 +10,15 @@
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/device.h"
 #include "suite/rank/launch.h"
+#include "suite/rank/layer_chain.h"
+#include "suite/rank/transfers.h"
 
 namespace parabench::rank {
 
 /// How many steps of a chain of layers are timed: as many as take `budget_s`, within limits.
 struct ChainEffort {
   double budget_s = 1.5;
-  int least_steps = 5, most_steps = 20;
+  int least_steps = 5, most_steps = 20, discarded_steps = 2;
 };
 
 /// The median, over steps that all ranks made side by side, of what the slowest rank took for each. Collective, with as
@@ -26,10 +28,17 @@ double slowest_step_s(comm::Communicator& comm, std::span<const double> steps_s)
 /// Times layers and updates in chains of so many samples, on one rank alone and then on all ranks at once: the first of
 /// the fullest host, as the plan is placed. Where each host has one rank, a rank is alone on its host anyway, and all
 /// at once count. Ranks that meet in every step go by the slowest of them: of several on a host layers have their share
-/// of what the slowest rank took for each step (but for replayed ones, in which nobody saw). Collective; on rank 0
-/// `calibration` gets all of it, on the others what is of no use.
-void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, const std::vector<int>& samples,
-                 const ChainEffort& effort, analytic::Calibration& calibration);
+/// of what the slowest rank took for each step (but for replayed ones, in which nobody saw). An update of all ranks at
+/// once takes `slowdown` times what it takes on one alone. Collective; on rank 0 `calibration` gets all of it, on the
+/// others what is of no use.
+void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, LayerChains& chains,
+                 const std::vector<int>& samples, const ChainEffort& effort, double slowdown,
+                 analytic::Calibration& calibration);
+
+/// update_slowdown() of the launch's parameters, where ranks of a host share its processor; else 1. Chains do not tell
+/// it: in a step all ranks update at once, chains that run side by side meet in their passes. Collective.
+double slowdown_of_updates(const Launch& launch, comm::Communicator& comm, exec::Device& device,
+                           const TransferEffort& effort);
 
 /// What reductions are timed in.
 struct ReductionBuffer {
@@ -48,7 +57,7 @@ void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& d
 /// Times the reductions and messages of the plan, of each shape of groups and pair of ranks (calibration_scope).
 /// Collective; on rank 0 `calibration` gets all of it.
 void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device& device, const ReductionBuffer& buffer,
-                    analytic::Calibration& calibration);
+                    const TransferEffort& effort, analytic::Calibration& calibration);
 
 /// The time now, as calibrations are dated: ISO 8601, UTC.
 std::string utc_now();

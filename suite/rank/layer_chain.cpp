@@ -13,8 +13,6 @@
 namespace parabench::rank {
 namespace {
 
-constexpr int warmup_steps = 2;
-
 /// Of the case what a layer's time depends on; the keys of its strategy mean nothing to a single rank.
 Case alone(const Case& of, int samples) {
   return {.model = of.model,
@@ -29,7 +27,7 @@ Case alone(const Case& of, int samples) {
           .loader = of.loader,
           .input = of.input,
           .optimizer = of.optimizer,
-          .lr = of.lr,
+          .lr = 0,
           .momentum = of.momentum,
           .weight_decay = of.weight_decay,
           .seed = of.seed};
@@ -49,61 +47,6 @@ plan::Plan split_backwards(plan::Plan plan) {
   }
   plan.ranks[0].compute() = std::move(ops);
   return plan;
-}
-
-/// What the steps after the warm-up took and held.
-struct Samples {
-  std::map<std::pair<plan::OpKind, int>, std::vector<double>> seconds;  ///< by kind and segment
-  std::map<std::pair<plan::OpKind, int>, exec::OpMemory> memory;        ///< of the last step
-  std::vector<double> gaps, steps;  ///< between operations; from a step's first begin to its last end
-
-  double median_s(plan::OpKind kind, int segment) const { return median(seconds.at({kind, segment})); }
-  double mad_s(plan::OpKind kind, int segment) const { return mad(seconds.at({kind, segment})); }
-};
-
-/// Trains by `plan` on this rank alone.
-exec::Execution run_alone(const plan::Plan& plan, const Launch& launch, exec::Device& device, StepId measure_from,
-                          const Ready& ready) {
-  exec::Execution execution;
-  comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
-    exec::StageState state(plan, launch.model, comm, device);
-    exec::RankInput input = exec::open_input(plan, Rank(0), launch.source, launch.input, device);
-    ready();
-    execution = exec::execute(plan, launch.model, state, comm, input, device, measure_from);
-  });
-  return execution;
-}
-
-Samples run_chain(const plan::Plan& step, const Launch& launch, exec::Device& device, int steps, const Ready& ready) {
-  const plan::Plan plan = plan::unroll(step, warmup_steps + steps);
-  const exec::Execution execution = run_alone(plan, launch, device, StepId(warmup_steps), ready);
-  Samples samples;
-  const auto& ops = plan.ranks[0].compute();
-  const auto& spans = execution.spans[plan::compute_lane];
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (ops[i].step.value < warmup_steps) continue;
-    const std::pair key{ops[i].kind, ops[i].segment.value};
-    samples.seconds[key].push_back(spans[i].end - spans[i].start - spans[i].data_wait);
-    samples.memory[key] = execution.memory[i];
-    const bool begins = ops[i - 1].step < ops[i].step;
-    if (!begins) samples.gaps.push_back(spans[i].start - spans[i - 1].end);
-    if (begins) samples.steps.push_back(0);
-    // Without what the step waited for its batch.
-    samples.steps.back() += spans[i].end - spans[i].start - spans[i].data_wait + (begins ? 0 : samples.gaps.back());
-  }
-  return samples;
-}
-
-double replayed_step_s(plan::Plan step, const Launch& launch, exec::Device& device, int steps, const Ready& ready) {
-  step.spec.graph = true;
-  const int first = plan::graph_capture_step + 1;
-  const plan::Plan plan = plan::unroll(step, first + steps);
-  const exec::Execution execution = run_alone(plan, launch, device, StepId(first), ready);
-  const auto& spans = execution.spans[plan::compute_lane];
-  const std::size_t length = spans.size() / static_cast<std::size_t>(plan.steps);
-  std::vector<double> seconds;
-  for (std::size_t i = first * length; i < spans.size(); i += length) seconds.push_back(spans[i].end - spans[i].start);
-  return median(seconds);
 }
 
 /// Layers as parts of a step that takes `step_s`, of which the update and `overhead_s` in all are not theirs: each
@@ -133,27 +76,79 @@ double overhead_of(const plan::Plan& step, const LayerChain& chain) {
   return chain.overhead_s * static_cast<double>(step.ranks[0].compute().size());
 }
 
-analytic::LayerTiming timing_of(const Samples& chain, int layer, int samples) {
-  const exec::OpMemory& forward = chain.memory.at({plan::OpKind::forward, layer});
-  const exec::OpMemory& backward = chain.memory.at({plan::OpKind::backward, layer});
-  return {.samples = samples,
-          .forward_s = chain.median_s(plan::OpKind::forward, layer),
-          .backward_s = chain.median_s(plan::OpKind::backward, layer),
-          .forward_mad_s = chain.mad_s(plan::OpKind::forward, layer),
-          .backward_mad_s = chain.mad_s(plan::OpKind::backward, layer),
-          .saved_bytes = forward.after - forward.before,
-          .forward_peak_bytes = forward.peak - forward.before,
-          .backward_peak_bytes = backward.peak - backward.before};
-}
-
-analytic::SplitTiming split_timing_of(const Samples& chain, int layer) {
-  return {.input_s = chain.median_s(plan::OpKind::backward_input, layer),
-          .weight_s = chain.median_s(plan::OpKind::backward_weight, layer),
-          .input_mad_s = chain.mad_s(plan::OpKind::backward_input, layer),
-          .weight_mad_s = chain.mad_s(plan::OpKind::backward_weight, layer)};
-}
-
 }  // namespace
+
+/// What the timed steps took and held.
+struct LayerChains::Samples {
+  std::map<std::pair<plan::OpKind, int>, std::vector<double>> seconds;  ///< by kind and segment
+  std::map<std::pair<plan::OpKind, int>, exec::OpMemory> memory;        ///< of the last step
+  std::vector<double> gaps, steps;  ///< between operations; from a step's first begin to its last end
+
+  double median_s(plan::OpKind kind, int segment) const { return median(seconds.at({kind, segment})); }
+  double mad_s(plan::OpKind kind, int segment) const { return mad(seconds.at({kind, segment})); }
+  analytic::LayerTiming timing(int layer, int samples) const {
+    const exec::OpMemory& forward = memory.at({plan::OpKind::forward, layer});
+    const exec::OpMemory& backward = memory.at({plan::OpKind::backward, layer});
+    return {.samples = samples,
+            .forward_s = median_s(plan::OpKind::forward, layer),
+            .backward_s = median_s(plan::OpKind::backward, layer),
+            .forward_mad_s = mad_s(plan::OpKind::forward, layer),
+            .backward_mad_s = mad_s(plan::OpKind::backward, layer),
+            .saved_bytes = forward.after - forward.before,
+            .forward_peak_bytes = forward.peak - forward.before,
+            .backward_peak_bytes = backward.peak - backward.before};
+  }
+  analytic::SplitTiming split_timing(int layer) const {
+    return {.input_s = median_s(plan::OpKind::backward_input, layer),
+            .weight_s = median_s(plan::OpKind::backward_weight, layer),
+            .input_mad_s = mad_s(plan::OpKind::backward_input, layer),
+            .weight_mad_s = mad_s(plan::OpKind::backward_weight, layer)};
+  }
+};
+
+exec::Execution LayerChains::train(const plan::Plan& plan, StepId measure_from, const Ready& ready) {
+  exec::Execution execution;
+  comm::run_thread_ranks(1, [&](comm::Communicator& comm) {
+    // Whatever the plan, a rank alone holds the same of the model, and nothing that is its communicator's.
+    if (!state_) state_ = std::make_unique<exec::StageState>(plan, launch_.model, comm, device_);
+    exec::RankInput input = exec::open_input(plan, Rank(0), launch_.source, launch_.input, device_);
+    ready();
+    execution = exec::execute(plan, launch_.model, *state_, comm, input, device_, measure_from);
+  });
+  return execution;
+}
+
+LayerChains::Samples LayerChains::run(const plan::Plan& step, const ChainSteps& steps, const Ready& ready) {
+  const plan::Plan plan = plan::unroll(step, steps.discarded + steps.timed);
+  const exec::Execution execution = train(plan, StepId(steps.discarded), ready);
+  Samples samples;
+  const auto& ops = plan.ranks[0].compute();
+  const auto& spans = execution.spans[plan::compute_lane];
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i].step.value < steps.discarded) continue;
+    const std::pair key{ops[i].kind, ops[i].segment.value};
+    samples.seconds[key].push_back(spans[i].end - spans[i].start - spans[i].data_wait);
+    samples.memory[key] = execution.memory[i];
+    const bool begins = ops[i - 1].step < ops[i].step;
+    if (!begins) samples.gaps.push_back(spans[i].start - spans[i - 1].end);
+    if (begins) samples.steps.push_back(0);
+    // Without what the step waited for its batch.
+    samples.steps.back() += spans[i].end - spans[i].start - spans[i].data_wait + (begins ? 0 : samples.gaps.back());
+  }
+  return samples;
+}
+
+double LayerChains::replayed_step_s(plan::Plan step, int steps, const Ready& ready) {
+  step.spec.graph = true;
+  const int first = plan::graph_capture_step + 1;
+  const plan::Plan plan = plan::unroll(step, first + steps);
+  const exec::Execution execution = train(plan, StepId(first), ready);
+  const auto& spans = execution.spans[plan::compute_lane];
+  const std::size_t length = spans.size() / static_cast<std::size_t>(plan.steps);
+  std::vector<double> seconds;
+  for (std::size_t i = first * length; i < spans.size(); i += length) seconds.push_back(spans[i].end - spans[i].start);
+  return median(seconds);
+}
 
 void stretch(LayerChain& chain, double factor) {
   for (analytic::LayerTiming& t : chain.layers) {
@@ -172,24 +167,24 @@ void tune_layers(const Launch& launch, exec::Device& device, int samples) {
   });
 }
 
-LayerChain time_layers(const Launch& launch, exec::Device& device, int samples, int steps, const Ready& ready) {
-  const plan::Plan step = plan::make_plan(alone(launch.plan.spec, samples), launch.model, {}, 1);
-  const Samples whole = run_chain(step, launch, device, steps, ready);
+LayerChain LayerChains::time(int samples, const ChainSteps& steps, const Ready& ready) {
+  const plan::Plan step = plan::make_plan(alone(launch_.plan.spec, samples), launch_.model, {}, 1);
+  const Samples whole = run(step, steps, ready);
   LayerChain chain;
-  const int layers = static_cast<int>(launch.model.layers.size());
-  for (int l = 0; l < layers; ++l) chain.layers.push_back(timing_of(whole, l, samples));
+  const int layers = static_cast<int>(launch_.model.layers.size());
+  for (int l = 0; l < layers; ++l) chain.layers.push_back(whole.timing(l, samples));
   chain.update_s = whole.median_s(plan::OpKind::update, 0);
   chain.overhead_s = median(whole.gaps);
   chain.steps_s = whole.steps;
   fit_into(chain, median(whole.steps), overhead_of(step, chain));
-  if (plan::uses(launch.plan, plan::OpKind::backward_input)) {
+  if (plan::uses(launch_.plan, plan::OpKind::backward_input)) {
     const plan::Plan split = split_backwards(step);
-    const Samples parts = run_chain(split, launch, device, steps, ready);
-    for (int l = 0; l < layers; ++l) chain.layers[l].split = split_timing_of(parts, l);
+    const Samples parts = run(split, steps, ready);
+    for (int l = 0; l < layers; ++l) chain.layers[l].split = parts.split_timing(l);
     fit_halves_into(chain, median(parts.steps), overhead_of(split, chain));
   }
   // Nobody sees into a graph, in which nothing stands between operations.
-  if (launch.plan.spec.graph) fit_into(chain, replayed_step_s(step, launch, device, steps, ready), 0);
+  if (launch_.plan.spec.graph) fit_into(chain, replayed_step_s(step, steps.timed, ready), 0);
   return chain;
 }
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "analytic/calibration/calibration.h"
 #include "parallelism/exec/device.h"
+#include "parallelism/exec/execution.h"
+#include "parallelism/exec/stage_state.h"
 #include "suite/rank/launch.h"
 
 namespace parabench::rank {
@@ -28,10 +31,31 @@ using Ready = std::function<void()>;
 /// Lets libraries choose their algorithms for the chains of so many samples (tuning.h), on the calling thread.
 void tune_layers(const Launch& launch, exec::Device& device, int samples);
 
-/// Runs `steps` steps on `samples` samples after two discarded ones, under the keys of the launch's case that a layer's
-/// time depends on. Where the launch's plan splits backwards, as many steps again with all I and then all W, as a stage
-/// of one segment has them. Where its steps are replayed (graph:on), the parts add up to a replayed step.
-/// Ranks whose chains are to run side by side meet in `ready`, which is called as often on each.
-LayerChain time_layers(const Launch& launch, exec::Device& device, int samples, int steps, const Ready& ready);
+struct ChainSteps {
+  int timed = 0, discarded = 2;  ///< these come first, one at least
+};
+
+/// The chains of a launch. They train the same weights, which are made once and, with a learning rate of zero, stay as
+/// they are: a launch may time chains as often as it wants.
+class LayerChains {
+ public:
+  LayerChains(const Launch& launch, exec::Device& device) : launch_(launch), device_(device) {}
+
+  /// Runs so many steps on `samples` samples, under the keys of the launch's case that a layer's time depends on. Where
+  /// the launch's plan splits backwards, as many steps again with all I and then all W, as a stage of one segment has
+  /// them. Where its steps are replayed (graph:on), the parts add up to a replayed step.
+  /// Ranks whose chains are to run side by side meet in `ready`, which is called as often on each.
+  LayerChain time(int samples, const ChainSteps& steps, const Ready& ready);
+
+ private:
+  struct Samples;
+  Samples run(const plan::Plan& step, const ChainSteps& steps, const Ready& ready);
+  exec::Execution train(const plan::Plan& plan, StepId measure_from, const Ready& ready);
+  double replayed_step_s(plan::Plan step, int steps, const Ready& ready);
+
+  const Launch& launch_;
+  exec::Device& device_;
+  std::unique_ptr<exec::StageState> state_;
+};
 
 }  // namespace parabench::rank

@@ -18,14 +18,29 @@
 namespace parabench::rank {
 namespace {
 
+// A processor's speed wanders within seconds: the shorter a round, the less of that is between its parts, and the more
+// rounds there are for the median. What is not computing is a small part of a step, and timed in every fourth round.
+constexpr double chain_s = 0.3;  ///< of each chain in a round
 constexpr int fewest_chain_steps = 3, most_chain_steps = 10;
-constexpr double chain_s = 0.25;  ///< of each chain in a round
+constexpr TransferEffort in_every_fourth{.while_nobody_computes = {.rounds = 4, .warmup = 1},
+                                         .while_all_compute = {.rounds = 2, .warmup = 1}};
+constexpr int rounds_per_transfers = 4;
 
 /// The pieces that the plan computes on; no others are predicted from a round.
 std::vector<int> piece_sizes(const plan::Plan& plan) {
   std::set<int> sizes;
   for (const auto& replica : plan.pieces) sizes.insert(replica.begin(), replica.end());
   return {sizes.begin(), sizes.end()};
+}
+
+ChainEffort steps_of_chain(int steps) { return {.least_steps = steps, .most_steps = steps, .discarded_steps = 1}; }
+
+/// What time_exchanges() measured.
+void copy_exchanges(const analytic::Calibration& from, analytic::Calibration& to) {
+  to.all_reduce = from.all_reduce;
+  to.reduce_scatter = from.reduce_scatter;
+  to.all_gather = from.all_gather;
+  to.point_to_point = from.point_to_point;
 }
 
 /// What rank 0 says. Collective.
@@ -73,29 +88,44 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
   const CanaryWatch canary(launch.plan.spec, comm, device);
   Windows windows(launch, comm, device);
   const ReductionBuffer buffer = reduction_buffer(launch, comm, device);
-  windows.train();  // warms up
-  std::vector<double> before = windows.train();
-  const int steps = agreed(comm, before.empty() ? 0
-                                                : std::clamp(static_cast<int>(chain_s / median(before)),
-                                                             fewest_chain_steps, most_chain_steps));
+  LayerChains chains(launch, device);
   const std::vector<int> samples = piece_sizes(launch.plan);
+  analytic::Calibration warm_up;
+  warm_up.machine = launch.machine;
+  time_chains(launch, comm, device, chains, samples, steps_of_chain(1), /*slowdown=*/1, warm_up);
+  windows.train();
+  std::vector<double> before = windows.train();
+  const ChainEffort effort =
+      steps_of_chain(agreed(comm, before.empty() ? 0
+                                                 : std::clamp(static_cast<int>(chain_s / median(before)),
+                                                              fewest_chain_steps, most_chain_steps)));
+  analytic::Calibration transfers;
+  double slowdown = 1;
   protocol::PairedRounds answer;
-  double longest = 0;
+  double transfers_s = 0, longest_s = 0;  // of what every fourth round has alone, and of what all have
   for (int round = 0;; ++round) {
     const double start = now_s();
+    const bool times_transfers = round % rounds_per_transfers == 0;
+    const double end = start + longest_s + (times_transfers ? transfers_s : 0);
     const bool goes_on = round < protocol::fewest_paired_rounds ||
-                         (round < protocol::most_paired_rounds && start + longest - begin < protocol::paired_launch_s);
+                         (round < protocol::most_paired_rounds && end - begin < protocol::paired_launch_s);
     if (agreed(comm, goes_on) == 0) break;
+    if (times_transfers) {
+      slowdown = slowdown_of_updates(launch, comm, device, in_every_fourth);
+      time_exchanges(launch, comm, device, buffer, in_every_fourth, transfers);
+      transfers_s = now_s() - start;
+    }
+    const double common_start = now_s();
     analytic::Calibration calibration;
     calibration.machine = launch.machine;
-    time_chains(launch, comm, device, samples, {.least_steps = steps, .most_steps = steps}, calibration);
-    time_exchanges(launch, comm, device, buffer, calibration);
+    time_chains(launch, comm, device, chains, samples, effort, slowdown, calibration);
+    copy_exchanges(transfers, calibration);
     calibration.date = utc_now();
     const std::vector<double> after = windows.train();
     std::vector<double> step_s = std::exchange(before, after);
     step_s.insert(step_s.end(), after.begin(), after.end());
     if (comm.rank() == Rank(0)) answer.rounds.push_back({std::move(calibration), std::move(step_s)});
-    longest = std::max(longest, now_s() - start);
+    longest_s = std::max(longest_s, now_s() - common_start);
   }
   answer.canary = canary.end();
   return answer;

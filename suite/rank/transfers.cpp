@@ -17,12 +17,6 @@
 namespace parabench::rank {
 namespace {
 
-/// How often each transfer is timed, and discarded before.
-struct Repeats {
-  int rounds = 12, warmup = 3;
-};
-constexpr Repeats while_nobody_computes, while_all_compute = {.rounds = 4, .warmup = 1};
-
 /// Largest over the ranks of each rank's median, on rank 0; collective.
 double slowest(comm::Communicator& comm, double seconds) {
   double largest = seconds;
@@ -48,10 +42,11 @@ double time_transfer(comm::Communicator& comm, const Repeats& repeats, Prepare&&
 /// A point of a curve: while nobody computes and, on the processor, while all ranks do.
 template <class Prepare, class Transfer>
 analytic::CurvePoint time_point(comm::Communicator& comm, const exec::Device& device, std::int64_t bytes,
-                                Prepare&& prepare, Transfer&& transfer) {
-  analytic::CurvePoint point{.bytes = bytes, .seconds = time_transfer(comm, while_nobody_computes, prepare, transfer)};
+                                const TransferEffort& effort, Prepare&& prepare, Transfer&& transfer) {
+  analytic::CurvePoint point{.bytes = bytes,
+                             .seconds = time_transfer(comm, effort.while_nobody_computes, prepare, transfer)};
   if (device.where().is_cpu())
-    compute_beside([&] { point.loaded_s = time_transfer(comm, while_all_compute, prepare, transfer); });
+    compute_beside([&] { point.loaded_s = time_transfer(comm, effort.while_all_compute, prepare, transfer); });
   return point;
 }
 
@@ -67,7 +62,8 @@ bool on_device(const exec::Device& device) { return !device.where().is_cpu(); }
 }  // namespace
 
 analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
-                                 comm::CollectiveKind kind, const std::optional<TimedGroup>& group) {
+                                 comm::CollectiveKind kind, const std::optional<TimedGroup>& group,
+                                 const TransferEffort& effort) {
   // In a step a whole backward lies between two sums: what one leaves in the caches is gone before the next. Repeated
   // at once, sums of 40 MB ran at four times the rate that they have in a step of ResNet-18.
   comm::CacheSweep sweep;
@@ -79,7 +75,7 @@ analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& d
     comm::CollectiveCall call{.kind = kind, .buffer = {arena.data, bytes, comm::ElementType::f32, on_device(device)}};
     if (group) call.group = group->id;
     if (group && kind != comm::CollectiveKind::all_reduce) call.shares = comm::Shares::even(bytes, group->members);
-    curve.push_back(time_point(comm, device, bytes, forget, [&] {
+    curve.push_back(time_point(comm, device, bytes, effort, forget, [&] {
       if (group) comm.wait(comm.collective(call));
     }));
   }
@@ -87,7 +83,7 @@ analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& d
 }
 
 analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, const analytic::MessagePair& pair,
-                                     std::int64_t largest) {
+                                     std::int64_t largest, const TransferEffort& effort) {
   const comm::MessageLane ping = ping_lane(pair), pong = pong_lane(pair);
   const torch::Tensor buffer = torch::zeros({largest}, torch::TensorOptions(torch::kUInt8).device(device.where()));
   device.synchronise();
@@ -105,14 +101,14 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
       }
     };
     const auto at_once = [] {};
-    const analytic::CurvePoint both_ways = time_point(comm, device, bytes, at_once, there_and_back);
+    const analytic::CurvePoint both_ways = time_point(comm, device, bytes, effort, at_once, there_and_back);
     curve.push_back({bytes, both_ways.seconds / 2, both_ways.loaded_s / 2});
   }
   return curve;
 }
 
 double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, Rank alone,
-                       std::int64_t parameters) {
+                       std::int64_t parameters, const Repeats& repeats) {
   const OptimizerRule rule = optimizer_rule(spec);
   const auto zeros = [&, count = std::min<std::int64_t>(parameters, 1 << 24)] {
     return torch::zeros({count}, torch::TensorOptions(exec::master_type(spec.precision)).device(device.where()));
@@ -123,7 +119,7 @@ double update_slowdown(comm::Communicator& comm, exec::Device& device, const Cas
   if (find_optimizer(spec.optimizer.name).counts_updates) operands.update = torch::ones({1});
   comm::CacheSweep sweep;
   const auto time_on = [&](bool updates) {
-    return time_transfer(comm, while_nobody_computes, sweep, [&] {
+    return time_transfer(comm, repeats, sweep, [&] {
       if (updates) device.update(rule, {operands});
     });
   };

@@ -10,6 +10,14 @@
 
 namespace parabench::rank {
 
+/// How often each transfer is timed, and discarded before.
+struct Repeats {
+  int rounds = 0, warmup = 0;
+};
+struct TransferEffort {
+  Repeats while_nobody_computes{.rounds = 12, .warmup = 3}, while_all_compute{.rounds = 4, .warmup = 1};
+};
+
 /// A group of ranks, as its members know it.
 struct TimedGroup {
   CommGroupId id;
@@ -20,7 +28,8 @@ struct TimedGroup {
 /// each size twice, while nobody computes and while all ranks do. Collective; a rank takes part in `group`, or only
 /// waits where it has none.
 analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
-                                 comm::CollectiveKind kind, const std::optional<TimedGroup>& group);
+                                 comm::CollectiveKind kind, const std::optional<TimedGroup>& group,
+                                 const TransferEffort& effort);
 /// The lanes of a ping-pong.
 inline comm::MessageLane ping_lane(const analytic::MessagePair& pair) {
   return {pair.first, pair.second, comm::Channel::forward};
@@ -30,13 +39,13 @@ inline comm::MessageLane pong_lane(const analytic::MessagePair& pair) {
 }
 /// One way: half of a ping-pong between the two ranks while the others sleep, and while all ranks compute.
 analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, const analytic::MessagePair& pair,
-                                     std::int64_t largest);
+                                     std::int64_t largest, const TransferEffort& effort);
 
 /// Seconds of an update by the case's optimizer of so many parameters (of 2^24 at most) while all ranks of the
 /// processor update at once, over those on one rank alone: medians behind a barrier each, out of the caches; of all at
 /// once on the slowest rank. At least 1. Collective.
 double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, Rank alone,
-                       std::int64_t parameters);
+                       std::int64_t parameters, const Repeats& repeats);
 
 /// Bytes per second from pinned memory to the GPU.
 double copy_rate(exec::Device& device);

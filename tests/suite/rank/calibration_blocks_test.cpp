@@ -39,7 +39,7 @@ TEST(UpdateSlowdown, IsAtLeastOneForEveryOptimizer) {
     static exec::MemoryAccount accounts[2];
     comm::run_thread_ranks(2, [&](comm::Communicator& comm) {
       const auto device = exec::cpu_device(accounts[comm.rank().value]);
-      EXPECT_GE(update_slowdown(comm, *device, spec, Rank(1), 5000), 1) << optimizer;
+      EXPECT_GE(update_slowdown(comm, *device, spec, Rank(1), 5000, {.rounds = 3, .warmup = 1}), 1) << optimizer;
     });
   }
 }

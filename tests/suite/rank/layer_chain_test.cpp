@@ -18,7 +18,7 @@ LayerChain chain_of(const std::string& keys) {
   launch.source = exec::small_source();
   launch.plan = exec::small_plan(keys, 1);
   const std::unique_ptr<exec::Device> device = exec::recording_device(account);
-  return time_layers(launch, *device, 4, 3, [] {});
+  return LayerChains(launch, *device).time(4, {.timed = 3}, [] {});
 }
 
 /// Notes the order of what happens to it.
@@ -82,7 +82,7 @@ TEST(LayerChain, ChainsBeginWhenAllAreReadyAndTryNothingOut) {
   NotingDevice device(account);
   tune_layers(launch, device, 4);
   EXPECT_EQ(device.notes, "tuned ");
-  time_layers(launch, device, 4, 2, [&] { device.notes += "ready "; });
+  LayerChains(launch, device).time(4, {.timed = 2}, [&] { device.notes += "ready "; });
   EXPECT_EQ(device.notes, "tuned ready marks ready marks ") << "once for whole and once for split backwards";
 }
 

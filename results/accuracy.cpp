@@ -46,6 +46,17 @@ std::optional<double> noise_of(const Records& records) {
   });
 }
 
+/// Of the median over a launch's rounds, as of normal errors; adjacent rounds share steps, which makes it a little too
+/// small. Nothing of fewer than three rounds.
+std::optional<double> standard_error_of_rounds(const Record& record) {
+  std::vector<double> errors;
+  for (const PairedRound& round : record.paired)
+    errors.push_back(round.predicted_step_time_s / round.measured_step_time_s - 1);
+  if (errors.size() < 3) return std::nullopt;
+  constexpr double deviation_of_mad = 1.4826, of_median = 1.2533;  // sqrt(pi / 2) times that of a mean
+  return of_median * deviation_of_mad * mad(errors) / std::sqrt(static_cast<double>(errors.size()));
+}
+
 /// Of the ranks of the last pass.
 std::string largest_term(const Records& records) {
   const Record& record = *records.back();
@@ -109,8 +120,8 @@ std::span<const ErrorKind> error_kinds() {
       ErrorKind{"held-out", [](const JudgedCase& one) { return one.held_out; }},
       ErrorKind{"stale", [](const JudgedCase& one) { return one.stale; }},
       ErrorKind{"paired", [](const JudgedCase& one) { return one.paired; }},
-      ErrorKind{"closure",
-                [](const JudgedCase& one) { return one.parameters.np == 1 ? one.paired : std::nullopt; }},
+      ErrorKind{"paired noise", [](const JudgedCase& one) { return one.paired_noise; }},
+      ErrorKind{"closure", [](const JudgedCase& one) { return one.parameters.np == 1 ? one.paired : std::nullopt; }},
       ErrorKind{"adjusted", [](const JudgedCase& one) { return one.adjusted; }},
       ErrorKind{"noise", [](const JudgedCase& one) { return one.noise; }},
       ErrorKind{"peak memory", [](const JudgedCase& one) { return one.memory; }},
@@ -136,6 +147,8 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
     one.memory = value([](const Record& r) { return case_error(r)->peak_memory; });
     one.resident = median_of(records, resident_error);
     one.paired = median_of(records, [](const Record& r) { return r.error->paired_step_time_relative; });
+    one.paired_noise = median_of(records, standard_error_of_rounds);
+    if (one.paired_noise) *one.paired_noise /= std::sqrt(one.passes);
     one.adjusted = median_of(records, [](const Record& r) {
       return r.error->adjusted ? std::optional(r.error->adjusted->relative) : std::nullopt;
     });

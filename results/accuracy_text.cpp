@@ -75,8 +75,10 @@ void add_worst(std::string& text, std::span<const JudgedCase> cases, int worst) 
   if (std::ssize(order) > worst) order.resize(static_cast<std::size_t>(worst));
   text += "\nfurthest off\n";
   for (const JudgedCase* one : order)
-    text += fmt::format("  {} {:+.1f} %  {}  measured {}{}\n", one->paired ? "paired" : "forecast",
-                        100 * of_the_model(*one), one->id, human_seconds(one->measured_s),
+    text += fmt::format("  {} {:+.1f} %  {}{}  measured {}{}\n", one->paired ? "paired" : "forecast",
+                        100 * of_the_model(*one),
+                        one->paired && one->paired_noise ? "noise " + percent(*one->paired_noise) + "  " : "", one->id,
+                        human_seconds(one->measured_s),
                         one->largest_term.empty() ? "" : "; of the forecast most in " + one->largest_term);
 }
 
@@ -97,6 +99,7 @@ const std::array columns = {
     Column{"held_out", [](const JudgedCase& one) { return known(one.held_out); }},
     Column{"stale", [](const JudgedCase& one) { return known(one.stale); }},
     Column{"paired", [](const JudgedCase& one) { return known(one.paired); }},
+    Column{"paired_noise", [](const JudgedCase& one) { return known(one.paired_noise); }},
     Column{"adjusted", [](const JudgedCase& one) { return known(one.adjusted); }},
     Column{"noise", [](const JudgedCase& one) { return known(one.noise); }},
     Column{"peak_memory", [](const JudgedCase& one) { return known(one.memory); }},

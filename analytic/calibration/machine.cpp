@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/cores.h"
 #include "base/hash.h"
 #include "base/host_name.h"
 
@@ -69,7 +70,7 @@ int allowed_cores() {
   CPU_ZERO(&set);
   const int counted = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
   // A machine of more than 1,024 processors does not fit the set.
-  return counted > 0 ? counted : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  return counted > 0 ? counted : online_cores();
 }
 
 std::int64_t shared_memory_bytes() {

@@ -15,7 +15,8 @@ class AblatedTimes final : public TimeModel {
     const bool is_message = plan::is_message(op.kind), is_collective = plan::is_collective(op.kind);
     const bool computes = !is_message && !is_collective, is_pass = plan::is_pass(op.kind);
     switch (term_) {
-      case AblatedTerm::sharing: break;
+      case AblatedTerm::sharing:
+      case AblatedTerm::jitter: break;
       case AblatedTerm::messages: return is_message ? TimeParts{} : parts;
       case AblatedTerm::collectives: return is_collective ? TimeParts{} : parts;
       case AblatedTerm::latency:
@@ -32,7 +33,7 @@ class AblatedTimes final : public TimeModel {
     return parts;
   }
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    return base_->deviation_s(plan, rank, op, busy_ranks);
+    return term_ == AblatedTerm::jitter ? 0 : base_->deviation_s(plan, rank, op, busy_ranks);
   }
   double slowdown_beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     return base_->slowdown_beside_computing(plan, rank, op);

@@ -18,9 +18,10 @@ enum class AblatedTerm {
   updates,      ///< of weights, and what else is done with states between passes
   gradients,    ///< that a pass copies or adds up
   overhead,     ///< of the executor, and of launches
+  jitter,       ///< of passes, which all take the time that they take in the median
 };
-constexpr std::array<std::string_view, 7> names_of(AblatedTerm) {
-  return {"sharing", "messages", "collectives", "latency", "updates", "gradients", "overhead"};
+constexpr std::array<std::string_view, 8> names_of(AblatedTerm) {
+  return {"sharing", "messages", "collectives", "latency", "updates", "gradients", "overhead", "jitter"};
 }
 
 /// The times of `base` as if the term did not exist: what a prediction errs more without it is what it is good for.

@@ -6,6 +6,7 @@
 
 #include "analytic/closed_forms/second_opinion.h"
 #include "analytic/memory/peak_memory.h"
+#include "analytic/simulate/jitter.h"
 #include "analytic/simulate/simulate.h"
 #include "analytic/simulate/simulate_window.h"
 #include "analytic/simulate/step_parts.h"
@@ -64,15 +65,19 @@ std::optional<StepTimeline> typical_step(const SimulatedWindow& window, const pl
 Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
                   int warmup, int steps, const plan::Plan& counted) {
   const plan::Window asked = plan::window(plan, warmup, steps);
-  const SimulatedWindow window = simulate_window(plan, time, asked);
+  const Jittered jittered(time);
+  // A rank alone waits for nobody.
+  const bool meet_unequal = plan.spec.np > 1 && time.cores() > 0 && time.source() == "calibrated";
+  const TimeModel& simulated = meet_unequal ? jittered : time;
+  const SimulatedWindow window = simulate_window(plan, simulated, asked);
   Predicted result;
   result.step_time_s = steady_step(window);
-  if (!plan.asynchronous) result.isolated_step_time_s = isolated_step(plan, time, window);
+  if (!plan.asynchronous) result.isolated_step_time_s = isolated_step(plan, simulated, window);
   if (result.step_time_s > 0) result.throughput_samples_per_s = plan::trained_samples(plan) / result.step_time_s;
   result.interval_s = {result.step_time_s, result.step_time_s};
   if (time.source() == "calibrated") {
     constexpr double deviations = 1.96 * 1.4826;
-    const auto shifted = [&](double by) { return steady_step(simulate_window(plan, Shifted(time, by), asked)); };
+    const auto shifted = [&](double by) { return steady_step(simulate_window(plan, Shifted(simulated, by), asked)); };
     result.interval_s = {shifted(-deviations), shifted(deviations)};
   }
   const std::vector<Breakdown> parts = plan::breakdowns(window.plan, window.timeline, StepId(window.discarded));

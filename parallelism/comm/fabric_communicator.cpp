@@ -1,12 +1,12 @@
 #include "parallelism/comm/fabric_communicator.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
 #include <utility>
 
+#include "base/cores.h"
 #include "base/error.h"
 
 namespace parabench::comm {
@@ -23,7 +23,7 @@ constexpr double watch_s = 10e-6;
 /// ranks takes 2 to 11 ms so, and 25 to 34 ms if every look yields. Ranks that are more than the cores have to yield:
 /// without it, an all-reduce of 4 KiB over four ranks on two cores takes 84 us instead of 12 us.
 BetweenLooks between_looks(int ranks) {
-  return ranks > sysconf(_SC_NPROCESSORS_ONLN) ? BetweenLooks::yield : BetweenLooks::pause;
+  return ranks > online_cores() ? BetweenLooks::yield : BetweenLooks::pause;
 }
 
 int index_of(Rank peer, Channel channel) { return peer.value * channel_count + static_cast<int>(channel); }

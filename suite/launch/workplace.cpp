@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/cores.h"
 #include "base/counted.h"
 #include "base/error.h"
 #include "parallelism/plan/strategies/delay_rules.h"

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/cores.h"
 #include "base/counted.h"
 #include "base/units_text.h"
 #include "suite/launch/control_group.h"
@@ -157,8 +158,6 @@ double load_average() {
   double load = 0;
   return getloadavg(&load, 1) == 1 ? load : 0;
 }
-
-int online_cores() { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); }
 
 std::string busy_host(double load, int online_cores) {
   if (load <= most_load_per_core * online_cores) return "";

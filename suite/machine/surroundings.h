@@ -37,8 +37,6 @@ Surroundings look_around_host();
 /// That more threads wanted to run on this host than it has cores, by a quarter at least, as a sentence; else "". Cores
 /// are those of the whole host, as the load is, whatever part of them this process may use.
 std::string busy_host(double load, int online_cores);
-/// Logical cores that the kernel runs.
-int online_cores();
 /// Threads of this host that ran or wanted to, mean of the last minute.
 double load_average();
 

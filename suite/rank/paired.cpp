@@ -22,8 +22,8 @@ namespace {
 // rounds there are for the median. What is not computing is a small part of a step, and timed in every fourth round.
 constexpr double chain_s = 0.3;  ///< of each chain in a round
 constexpr int fewest_chain_steps = 3, most_chain_steps = 10;
-constexpr TransferEffort in_every_fourth{.while_nobody_computes = {.rounds = 4, .warmup = 1},
-                                         .while_all_compute = {.rounds = 2, .warmup = 1}};
+constexpr TransferEffort in_every_fourth{.while_nobody_computes = {.rounds = 3, .warmup = 1},
+                                         .while_all_compute = {.rounds = 5, .warmup = 1}};
 constexpr int rounds_per_transfers = 4;
 
 /// The pieces that the plan computes on; no others are predicted from a round.

@@ -70,6 +70,20 @@ TEST(Accuracy, ClosureIsThePairedErrorOfOneRank) {
   EXPECT_THAT(accuracy_text(judged_cases(std::vector{file})), HasSubstr("  forecast -20.0 %  " + gpipe));
 }
 
+TEST(Accuracy, NoiseOfPairedRoundsIsTheStandardErrorOfTheirMedianOverPasses) {
+  ResultsFile file = pass({{gpipe, 1}});
+  Record& record = file.records[0];
+  record.paired.clear();
+  for (const double predicted : {1.2, 1.1, 0.9, 1.0}) record.paired.push_back({predicted, 1});
+  record.error = compare(*record.predicted, *record.measured, record.paired);
+  const double standard_error = 1.2533 * 1.4826 * 0.1 / 2;  // their median is 1.05, and half of them are 0.1 from it
+  EXPECT_NEAR(*judged_cases(std::vector{file})[0].paired_noise, standard_error, 1e-9);
+  EXPECT_NEAR(*judged_cases(std::vector{file, file, file, file})[0].paired_noise, standard_error / 2, 1e-9);
+  EXPECT_THAT(accuracy_text(judged_cases(std::vector{file})), HasSubstr("  paired +5.0 %  noise 9.3 %  " + gpipe));
+  file.records[0].paired.resize(2);
+  EXPECT_FALSE(judged_cases(std::vector{file})[0].paired_noise) << "two rounds tell too little";
+}
+
 TEST(Accuracy, CasesThatDoNotCountAreLeftOut) {
   ResultsFile file = pass({{gpipe, 1}, {alone, 1}});
   file.records[0].equivalence.status = EquivalenceStatus::fail;
@@ -116,11 +130,12 @@ TEST(Accuracy, TextTableAndJsonHoldEveryCase) {
   EXPECT_THAT(text, HasSubstr("of the forecast most in communication_exposed +"));
   const std::string csv = accuracy_csv(judged);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 3);
-  EXPECT_THAT(csv, testing::StartsWith("id,passes,measured_s,predicted_s,forecast,held_out,stale,paired,adjusted,noise,"
-                                       "peak_memory,resident_memory,time_over_ranks,ddlbench,choice,largest_term\n"));
+  EXPECT_THAT(csv, testing::StartsWith(
+                       "id,passes,measured_s,predicted_s,forecast,held_out,stale,paired,paired_noise,"
+                       "adjusted,noise,peak_memory,resident_memory,time_over_ranks,ddlbench,choice,largest_term\n"));
   const nlohmann::json cases = accuracy_json(judged)["cases"];
   ASSERT_EQ(cases.size(), 2u);
-  EXPECT_EQ(cases[0].size(), 16u);
+  EXPECT_EQ(cases[0].size(), 17u);
   EXPECT_THAT(csv, HasSubstr("\n" + cases[1]["id"].get<std::string>() + ",1,"));
   EXPECT_EQ(cases[1]["measured_s"], judged[1].measured_s);
   EXPECT_EQ(cases[1]["time_over_ranks"], nullptr);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 
@@ -17,6 +19,7 @@ class AllParts final : public TimeModel {
   TimeParts parts(const plan::Plan&, Rank, const plan::Op&, int busy) const override {
     return busy * TimeParts{.compute = 16, .launch = 8, .memory = 4, .latency = 2, .transfer = 1};
   }
+  double deviation_s(const plan::Plan&, Rank, const plan::Op&, int) const override { return 3; }
   int cores() const override { return 2; }
   std::string source() const override { return "calibrated"; }
 };
@@ -47,12 +50,19 @@ TEST(Ablation, TakesAwayTheTermAloneAndLeavesOtherOperations) {
         Expected{AblatedTerm::latency, alone, no_latency, no_latency, alone},
         Expected{AblatedTerm::updates, alone, alone, alone, nothing},
         Expected{AblatedTerm::gradients, no_gradients, alone, alone, alone},
-        Expected{AblatedTerm::overhead, no_overhead, alone, alone, no_overhead}}) {
+        Expected{AblatedTerm::overhead, no_overhead, alone, alone, no_overhead},
+        Expected{AblatedTerm::jitter, alone, alone, alone, alone}}) {
     EXPECT_EQ(parts(term, forward), of_forward) << to_text(term);
     EXPECT_EQ(parts(term, sum), of_sum) << to_text(term);
     EXPECT_EQ(parts(term, message), of_message) << to_text(term);
     EXPECT_EQ(parts(term, update), of_update) << to_text(term);
   }
+}
+
+TEST(Ablation, WithoutJitterNoPassDeviates) {
+  const plan::Plan plan = data_parallel(4, 4);
+  for (const auto& [term, deviation_s] : {std::pair{AblatedTerm::jitter, 0.0}, std::pair{AblatedTerm::updates, 3.0}})
+    EXPECT_EQ(without(term, std::make_unique<AllParts>())->deviation_s(plan, Rank(0), forward, 1), deviation_s);
 }
 
 TEST(Ablation, WithoutSharingEveryRankTakesTheTimeThatItTakesAlone) {

@@ -39,6 +39,26 @@ double student_t_within(double t, int degrees_of_freedom) {
   return odd ? 2 / std::numbers::pi * (angle + std::sin(angle) * sum) : std::sin(angle) * sum;
 }
 
+/// The x >= 0 at which a rising `within`, of 0 at 0 and 1 in the limit, comes to `share` < 1.
+template <class Within>
+double where(const Within& within, double share) {
+  double low = 0, high = 1;
+  while (within(high) < share) high *= 2;
+  for (int i = 0; i < 200 && low < high; ++i) {
+    const double middle = low + (high - low) / 2;
+    if (middle <= low || middle >= high) break;
+    (within(middle) < share ? low : high) = middle;
+  }
+  return high;
+}
+
+/// Of a distribution that is the same on both sides of 0.
+template <class Within>
+double symmetric_quantile(const Within& within, double p) {
+  const double distance = where(within, std::abs(2 * p - 1));
+  return p < 0.5 ? -distance : distance;
+}
+
 /// Sum of t^3 - t over the groups of t equal values. Sorts.
 double tie_term(std::vector<double>& values) {
   std::ranges::sort(values);
@@ -123,15 +143,20 @@ std::optional<double> rank_correlation(std::span<const double> a, std::span<cons
 }
 
 double student_t_quantile(double p, int degrees_of_freedom) {
-  const double within = std::abs(2 * p - 1);
-  double low = 0, high = 1;
-  while (student_t_within(high, degrees_of_freedom) < within) high *= 2;
-  for (int i = 0; i < 200 && low < high; ++i) {
-    const double middle = low + (high - low) / 2;
-    if (middle <= low || middle >= high) break;
-    (student_t_within(middle, degrees_of_freedom) < within ? low : high) = middle;
+  return symmetric_quantile([=](double t) { return student_t_within(t, degrees_of_freedom); }, p);
+}
+
+double normal_quantile(double p) {
+  return symmetric_quantile([](double x) { return std::erf(x / std::numbers::sqrt2); }, p);
+}
+
+std::vector<double> normal_scores(int n) {
+  std::vector<double> scores(static_cast<std::size_t>(n), 0);
+  for (int k = 1; k <= n / 2; ++k) {
+    scores[k - 1] = normal_quantile((k - 0.375) / (n + 0.25));
+    scores[n - k] = -scores[k - 1];
   }
-  return p < 0.5 ? -high : high;
+  return scores;
 }
 
 MannWhitney mann_whitney(std::span<const double> a, std::span<const double> b) {

@@ -16,8 +16,10 @@ double quantile(std::span<const double> values, double p);
 /// quantile(values, 0.5).
 double median(std::span<const double> values);
 
-/// Median of |x - median|, without the factor 1.4826 for normal data. scipy: median_abs_deviation.
+/// Median of |x - median|, without the factor deviation_per_mad for normal data. scipy: median_abs_deviation.
 double mad(std::span<const double> values);
+/// Of normal data, the standard deviation over the median absolute deviation.
+constexpr double deviation_per_mad = 1.4826;
 
 double mean(std::span<const double> values);
 
@@ -29,6 +31,13 @@ std::optional<double> rank_correlation(std::span<const double> a, std::span<cons
 /// Student's t: the value below which `p` of the distribution lies. By bisection of the finite sums for whole degrees
 /// of freedom (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4). Preconditions: 0 < p < 1, degrees_of_freedom >= 1.
 double student_t_quantile(double p, int degrees_of_freedom);
+
+/// The value below which `p` of the standard normal distribution lies, by bisection. scipy: norm.ppf. Precondition: 0 <
+/// p < 1.
+double normal_quantile(double p);
+/// Normal scores: about what the k-th smallest of `n` independent standard normal values is in the mean, ascending
+/// (Blom 1958); their sum is 0. Precondition: n >= 1.
+std::vector<double> normal_scores(int n);
 
 /// The test of Mann and Whitney (1947), two-sided: could two samples of independent values come from one distribution?
 struct MannWhitney {

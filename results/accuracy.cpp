@@ -53,8 +53,8 @@ std::optional<double> standard_error_of_rounds(const Record& record) {
   for (const PairedRound& round : record.paired)
     errors.push_back(round.predicted_step_time_s / round.measured_step_time_s - 1);
   if (errors.size() < 3) return std::nullopt;
-  constexpr double deviation_of_mad = 1.4826, of_median = 1.2533;  // sqrt(pi / 2) times that of a mean
-  return of_median * deviation_of_mad * mad(errors) / std::sqrt(static_cast<double>(errors.size()));
+  constexpr double of_median = 1.2533;  // sqrt(pi / 2) times that of a mean
+  return of_median * deviation_per_mad * mad(errors) / std::sqrt(static_cast<double>(errors.size()));
 }
 
 /// Of the ranks of the last pass.

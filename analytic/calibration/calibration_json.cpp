@@ -24,9 +24,9 @@ constexpr std::string_view format_name = "parabench calibration";
 // 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3:
 // graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries. 3: every launch whole,
 // curves by hosts. 3.1: curves of reduce-scatters and all-gathers; resident memory of processes. 3.2: curves
-// while ranks compute.
+// while ranks compute. 3.3: layers of ranks side by side as these take in the mean, no more as the slowest does.
 constexpr int schema_major = 3, merged_major = 2;
-constexpr std::string_view schema_version = "3.2";
+constexpr std::string_view schema_version = "3.3";
 
 /// Files of schema 2.0 know the processor alone and name no device.
 DeviceKind device_of(const JsonReader& row) { return row.find<DeviceKind>("device").value_or(DeviceKind::cpu); }

@@ -18,7 +18,7 @@ enum class AblatedTerm {
   updates,      ///< of weights, and what else is done with states between passes
   gradients,    ///< that a pass copies or adds up
   overhead,     ///< of the executor, and of launches
-  jitter,       ///< of passes, which all take the time that they take in the median
+  jitter,       ///< of ranks, which all take the time that they take in the mean
 };
 constexpr std::array<std::string_view, 8> names_of(AblatedTerm) {
   return {"sharing", "messages", "collectives", "latency", "updates", "gradients", "overhead", "jitter"};

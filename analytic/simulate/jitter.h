@@ -1,18 +1,21 @@
-// Passes that do not take the same time twice.
+// Ranks that do not take the same time twice.
 #pragma once
+
+#include <vector>
 
 #include "analytic/costs/time_model.h"
 
 namespace parabench::analytic {
 
-/// Another model's times, in which no two passes are equal: each takes its time plus z times 1.4826 of its deviation
-/// (deviation_s(); the standard deviation of normal noise), never less than nothing. z has mean 0 and variance 1, is at
-/// most 3.5 (the sum of four uniform numbers), and depends on rank, step and operation alone: the same question has the
-/// same answer. Ranks that wait for each other go by the slowest of them, which a simulation of medians does not show.
-/// `base` outlives it.
+/// Another model's times, in which every rank is now faster and now slower than it is in the mean: in a step all its
+/// passes take their time plus z times deviation_per_mad of their deviation (deviation_s()), never less than nothing.
+/// The z of the ranks are normal_scores() in a random order, which change their signs from step to step. So in each
+/// step the slowest of all ranks is as slow as it is in the mean of many steps, and in two steps each rank does as much
+/// as without jitter: ranks that meet in every step go by the slowest of them, ranks that run ahead of each other make
+/// up for some of it, and two steps tell as much as many. `base` outlives it.
 class Jittered final : public TimeModel {
  public:
-  explicit Jittered(const TimeModel& base) : base_(base) {}
+  Jittered(const TimeModel& base, int ranks);
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override;
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     return base_.deviation_s(plan, rank, op, busy_ranks);
@@ -27,6 +30,7 @@ class Jittered final : public TimeModel {
 
  private:
   const TimeModel& base_;
+  std::vector<double> z_;  ///< by rank, in steps of an even number
 };
 
 }  // namespace parabench::analytic

@@ -64,11 +64,14 @@ std::optional<StepTimeline> typical_step(const SimulatedWindow& window, const pl
 
 Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
                   int warmup, int steps, const plan::Plan& counted) {
-  const plan::Window asked = plan::window(plan, warmup, steps);
-  const Jittered jittered(time);
+  const Jittered jittered(time, static_cast<int>(plan.ranks.size()));
   // A rank alone waits for nobody.
   const bool meet_unequal = plan.spec.np > 1 && time.cores() > 0 && time.source() == "calibrated";
   const TimeModel& simulated = meet_unequal ? jittered : time;
+  plan::Window asked = plan::window(plan, warmup, steps);
+  // Of unequal steps every second is alike.
+  if (meet_unequal && !plan.asynchronous && asked.measured % 2 != 0)
+    asked = plan::window(plan, warmup, asked.measured + 1);
   const SimulatedWindow window = simulate_window(plan, simulated, asked);
   Predicted result;
   result.step_time_s = steady_step(window);
@@ -76,7 +79,7 @@ Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& t
   if (result.step_time_s > 0) result.throughput_samples_per_s = plan::trained_samples(plan) / result.step_time_s;
   result.interval_s = {result.step_time_s, result.step_time_s};
   if (time.source() == "calibrated") {
-    constexpr double deviations = 1.96 * 1.4826;
+    constexpr double deviations = 1.96 * deviation_per_mad;
     const auto shifted = [&](double by) { return steady_step(simulate_window(plan, Shifted(simulated, by), asked)); };
     result.interval_s = {shifted(-deviations), shifted(deviations)};
   }

@@ -55,16 +55,16 @@ void keep(analytic::Calibration& calibration, const Launch& launch, const LayerC
     occurrences[analytic::layer_key(launch.model.layers[l], in[l], l == 0, spec, busy)].push_back(chain.layers[l]);
   for (const auto& [key, timings] : occurrences) {
     analytic::LayerTiming mean = timings.front();
-    const auto average = [&](auto of) {
+    const auto average = [&](const auto& of) {
       double sum = 0;
       for (const analytic::LayerTiming& t : timings) sum += of(t);
       return sum / static_cast<double>(timings.size());
     };
-    mean.forward_s = average([](const analytic::LayerTiming& t) { return t.forward_s; });
-    mean.backward_s = average([](const analytic::LayerTiming& t) { return t.backward_s; });
+    for (const auto seconds : pass_seconds)
+      mean.*seconds = average([&](const analytic::LayerTiming& t) { return t.*seconds; });
     if (mean.split) {
-      mean.split->input_s = average([](const analytic::LayerTiming& t) { return t.split->input_s; });
-      mean.split->weight_s = average([](const analytic::LayerTiming& t) { return t.split->weight_s; });
+      for (const auto seconds : half_seconds)
+        (*mean.split).*seconds = average([&](const analytic::LayerTiming& t) { return (*t.split).*seconds; });
     }
     calibration.layers[key].push_back(mean);
   }
@@ -107,13 +107,18 @@ std::int64_t largest_message(const Launch& launch) {
 
 }  // namespace
 
-double slowest_step_s(comm::Communicator& comm, std::span<const double> steps_s) {
-  std::vector<double> slowest(steps_s.begin(), steps_s.end());
-  for (const std::string& text : comm::all_gather(comm, nlohmann::json(slowest).dump())) {
+StepSideBySide step_side_by_side(comm::Communicator& comm, std::span<const double> steps_s) {
+  std::vector<std::vector<double>> of_step(steps_s.size());
+  for (const std::string& text : comm::all_gather(comm, nlohmann::json(steps_s).dump())) {
     const auto of_rank = nlohmann::json::parse(text).get<std::vector<double>>();
-    for (std::size_t i = 0; i < slowest.size(); ++i) slowest[i] = std::max(slowest[i], of_rank[i]);
+    for (std::size_t i = 0; i < of_step.size(); ++i) of_step[i].push_back(of_rank[i]);
   }
-  return median(slowest);
+  std::vector<double> means, above;
+  for (const std::vector<double>& ranks : of_step) {
+    means.push_back(mean(ranks));
+    above.push_back(std::ranges::max(ranks) - means.back());
+  }
+  return {median(means), median(above) / normal_scores(comm.size()).back()};
 }
 
 void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, LayerChains& chains,
@@ -147,8 +152,11 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
     steps = std::stoi(comm::all_gather(comm, std::to_string(steps))[teller.value]);
     const auto together = [&] { comm.wait(comm.barrier()); };
     LayerChain chain = chains.time(count, {steps, effort.discarded_steps}, together);
-    const double slowest_s = slowest_step_s(comm, chain.steps_s);
-    if (busy > 1 && !launch.plan.spec.graph) stretch(chain, slowest_s / median(chain.steps_s));
+    const StepSideBySide step = step_side_by_side(comm, chain.steps_s);
+    if (busy > 1 && !launch.plan.spec.graph) {
+      stretch(chain, step.mean_s / median(chain.steps_s));
+      deviate(chain, step.deviation_s);
+    }
     take(chain, busy);
     comm.wait(comm.barrier());
   }

@@ -49,12 +49,17 @@ plan::Plan split_backwards(plan::Plan plan) {
   return plan;
 }
 
+/// Of all of them, whole backwards included.
+double layers_s(const LayerChain& chain) {
+  double sum = 0;
+  for (const analytic::LayerTiming& t : chain.layers) sum += t.forward_s + t.backward_s;
+  return sum;
+}
+
 /// Layers as parts of a step that takes `step_s`, of which the update and `overhead_s` in all are not theirs: each
 /// keeps its share of the time.
 void fit_into(LayerChain& chain, double step_s, double overhead_s) {
-  double layers_s = 0;
-  for (const analytic::LayerTiming& t : chain.layers) layers_s += t.forward_s + t.backward_s;
-  stretch(chain, std::max(0.0, step_s - chain.update_s - overhead_s) / layers_s);
+  stretch(chain, std::max(0.0, step_s - chain.update_s - overhead_s) / layers_s(chain));
   chain.step_s = step_s;
 }
 
@@ -67,8 +72,7 @@ void fit_halves_into(LayerChain& chain, double step_s, double overhead_s) {
   }
   const double factor = std::max(0.0, step_s - others_s) / halves_s;
   for (analytic::LayerTiming& t : chain.layers)
-    for (double* s : {&t.split->input_s, &t.split->weight_s, &t.split->input_mad_s, &t.split->weight_mad_s})
-      *s *= factor;
+    for (double* s : {&t.split->input_s, &t.split->weight_s}) *s *= factor;
 }
 
 /// Between the operations of a step, and before the first.
@@ -85,24 +89,19 @@ struct LayerChains::Samples {
   std::vector<double> gaps, steps;  ///< between operations; from a step's first begin to its last end
 
   double median_s(plan::OpKind kind, int segment) const { return median(seconds.at({kind, segment})); }
-  double mad_s(plan::OpKind kind, int segment) const { return mad(seconds.at({kind, segment})); }
   analytic::LayerTiming timing(int layer, int samples) const {
     const exec::OpMemory& forward = memory.at({plan::OpKind::forward, layer});
     const exec::OpMemory& backward = memory.at({plan::OpKind::backward, layer});
     return {.samples = samples,
             .forward_s = median_s(plan::OpKind::forward, layer),
             .backward_s = median_s(plan::OpKind::backward, layer),
-            .forward_mad_s = mad_s(plan::OpKind::forward, layer),
-            .backward_mad_s = mad_s(plan::OpKind::backward, layer),
             .saved_bytes = forward.after - forward.before,
             .forward_peak_bytes = forward.peak - forward.before,
             .backward_peak_bytes = backward.peak - backward.before};
   }
   analytic::SplitTiming split_timing(int layer) const {
     return {.input_s = median_s(plan::OpKind::backward_input, layer),
-            .weight_s = median_s(plan::OpKind::backward_weight, layer),
-            .input_mad_s = mad_s(plan::OpKind::backward_input, layer),
-            .weight_mad_s = mad_s(plan::OpKind::backward_weight, layer)};
+            .weight_s = median_s(plan::OpKind::backward_weight, layer)};
   }
 };
 
@@ -152,10 +151,20 @@ double LayerChains::replayed_step_s(plan::Plan step, int steps, const Ready& rea
 
 void stretch(LayerChain& chain, double factor) {
   for (analytic::LayerTiming& t : chain.layers) {
-    for (double* s : {&t.forward_s, &t.backward_s, &t.forward_mad_s, &t.backward_mad_s}) *s *= factor;
+    for (const auto seconds : pass_seconds) t.*seconds *= factor;
     if (!t.split) continue;
-    for (double* s : {&t.split->input_s, &t.split->weight_s, &t.split->input_mad_s, &t.split->weight_mad_s})
-      *s *= factor;
+    for (const auto seconds : half_seconds) (*t.split).*seconds *= factor;
+  }
+}
+
+void deviate(LayerChain& chain, double deviation_s) {
+  const double share = deviation_s / deviation_per_mad / layers_s(chain);
+  for (analytic::LayerTiming& t : chain.layers) {
+    t.forward_mad_s = share * t.forward_s;
+    t.backward_mad_s = share * t.backward_s;
+    if (!t.split) continue;
+    t.split->input_mad_s = share * t.split->input_s;
+    t.split->weight_mad_s = share * t.split->weight_s;
   }
 }
 
@@ -185,6 +194,7 @@ LayerChain LayerChains::time(int samples, const ChainSteps& steps, const Ready& 
   }
   // Nobody sees into a graph, in which nothing stands between operations.
   if (launch_.plan.spec.graph) fit_into(chain, replayed_step_s(step, steps.timed, ready), 0);
+  deviate(chain, deviation_per_mad * mad(whole.steps));
   return chain;
 }
 

@@ -1,6 +1,7 @@
 // Times the layers of a model as a chain, as the executor runs them.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -15,15 +16,25 @@ namespace parabench::rank {
 
 /// A whole model as one chain of one-layer segments on one rank. `step_s` is the median step. Layers, the update and
 /// `overhead_s` between operations add up to it: medians of the parts alone add up to less, since what disturbs a step
-/// falls on one part or another, so the layers' are scaled.
+/// falls on one part or another, so the layers' are scaled. Their deviations add up to the step's, of which each layer
+/// has the share that it has of the time: what makes a step longer is the machine, which does not stop between layers.
 struct LayerChain {
   std::vector<analytic::LayerTiming> layers;
   double update_s = 0, overhead_s = 0, step_s = 0;
   std::vector<double> steps_s;  ///< of each step, in their order; never of replayed ones
 };
 
+/// Medians and their deviations, of whole passes and of the halves of backwards.
+inline constexpr std::array pass_seconds = {&analytic::LayerTiming::forward_s, &analytic::LayerTiming::backward_s,
+                                            &analytic::LayerTiming::forward_mad_s,
+                                            &analytic::LayerTiming::backward_mad_s};
+inline constexpr std::array half_seconds = {&analytic::SplitTiming::input_s, &analytic::SplitTiming::weight_s,
+                                            &analytic::SplitTiming::input_mad_s, &analytic::SplitTiming::weight_mad_s};
+
 /// Multiplies the times of the layers.
 void stretch(LayerChain& chain, double factor);
+/// Gives layers the deviations that add up to a step's standard deviation.
+void deviate(LayerChain& chain, double deviation_s);
 
 /// Called between making a chain's state and its first step, before each of the chains.
 using Ready = std::function<void()>;

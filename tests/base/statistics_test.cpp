@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -71,6 +72,23 @@ TEST(RankCorrelation, IsNotKnownWhereNothingDiffers) {
   EXPECT_FALSE(rank_correlation(std::vector<double>{1}, std::vector<double>{2}));
   EXPECT_THROW(rank_correlation(odd, even), std::invalid_argument);
   EXPECT_THROW(rank_correlation({}, {}), std::invalid_argument);
+}
+
+TEST(Normal, AgreesWithScipy) {
+  EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-12);
+  EXPECT_NEAR(normal_quantile(0.25), -0.6744897501960817, 1e-12);
+  EXPECT_NEAR(normal_quantile(0.5), 0, 1e-12);
+}
+
+TEST(NormalScores, AreNearlyTheMeansOfOrderedNormalValues) {
+  EXPECT_EQ(normal_scores(1), std::vector<double>{0});
+  // Means of the largest of n (Harter 1961).
+  for (const auto& [n, largest] : {std::pair{2, 0.56419}, {4, 1.02938}, {10, 1.53875}, {100, 2.50759}}) {
+    const std::vector<double> scores = normal_scores(n);
+    EXPECT_NEAR(scores.back(), largest, 0.03) << n;
+    EXPECT_TRUE(std::is_sorted(scores.begin(), scores.end())) << n;
+    EXPECT_NEAR(mean(scores), 0, 1e-12) << n;
+  }
 }
 
 TEST(StudentT, AgreesWithScipy) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/case_id.h"
+#include "base/statistics.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/device_cpu.h"
 #include "suite/rank/layer_chain.h"
@@ -15,16 +16,32 @@
 namespace parabench::rank {
 namespace {
 
-TEST(SlowestStep, IsTheMedianOfWhatTheSlowestRankTookForEach) {
-  const std::vector<std::vector<double>> steps = {{1, 5, 3}, {2, 2, 9}, {1, 4, 4}};
-  comm::run_thread_ranks(
-      3, [&](comm::Communicator& comm) { EXPECT_EQ(slowest_step_s(comm, steps[comm.rank().value]), 5); });
+TEST(StepSideBySide, HasTheRanksMeanAndADeviationThatMakesTheSlowestAsSlowAsItWas) {
+  // Means of 2, 4 and 5; the slowest of the ranks take 1, 2 and 4 longer.
+  const std::vector<std::vector<double>> steps = {{1, 6, 3}, {3, 2, 9}, {2, 4, 3}};
+  comm::run_thread_ranks(3, [&](comm::Communicator& comm) {
+    const StepSideBySide step = step_side_by_side(comm, steps[comm.rank().value]);
+    EXPECT_EQ(step.mean_s, 4);
+    EXPECT_DOUBLE_EQ(step.mean_s + normal_scores(3).back() * step.deviation_s, 6);
+  });
+}
+
+TEST(Deviate, GivesEachLayerItsShareOfTheStepsDeviation) {
+  LayerChain chain{.layers = {{.forward_s = 1, .backward_s = 2}, {.forward_s = 3, .backward_s = 4}}};
+  chain.layers[1].split = {.input_s = 1, .weight_s = 3};
+  deviate(chain, 5);
+  double sum = 0;
+  for (const analytic::LayerTiming& t : chain.layers) sum += t.forward_mad_s + t.backward_mad_s;
+  EXPECT_DOUBLE_EQ(deviation_per_mad * sum, 5);
+  EXPECT_DOUBLE_EQ(chain.layers[1].forward_mad_s, 3 * chain.layers[0].forward_mad_s);
+  EXPECT_DOUBLE_EQ(chain.layers[1].split->weight_mad_s, 3 * chain.layers[0].forward_mad_s);
 }
 
 TEST(Stretch, MultipliesAllTimesOfLayersAndNothingElse) {
   LayerChain chain{.layers = {{.samples = 4, .forward_s = 1, .backward_s = 2, .saved_bytes = 64}}, .update_s = 7};
-  chain.layers[0].split = {.input_s = 3, .weight_s = 4};
+  chain.layers[0].split = {.input_s = 3, .weight_s = 4, .weight_mad_s = 1};
   stretch(chain, 2);
+  EXPECT_EQ(chain.layers[0].split->weight_mad_s, 2);
   EXPECT_EQ(chain.layers[0].forward_s, 2);
   EXPECT_EQ(chain.layers[0].backward_s, 4);
   EXPECT_EQ(chain.layers[0].split->input_s, 6);

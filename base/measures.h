@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +28,16 @@ inline constexpr std::array<std::pair<std::string_view, double Breakdown::*>, 8>
      {"bubble", &Breakdown::bubble},
      {"data_wait", &Breakdown::data_wait},
      {"other", &Breakdown::other}}};
+
+/// Part by part. Precondition: at least one.
+constexpr Breakdown mean(std::span<const Breakdown> breakdowns) {
+  Breakdown mean;
+  for (const auto& [name, part] : breakdown_fields) {
+    for (const Breakdown& one : breakdowns) mean.*part += one.*part;
+    mean.*part /= static_cast<double>(breakdowns.size());
+  }
+  return mean;
+}
 
 enum class MemoryCategory {
   parameters,  ///< the latest weights

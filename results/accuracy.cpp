@@ -57,12 +57,31 @@ std::optional<double> standard_error_of_rounds(const Record& record) {
   return of_median * deviation_per_mad * mad(errors) / std::sqrt(static_cast<double>(errors.size()));
 }
 
-/// Of the ranks of the last pass.
+/// Part by part, the median over rounds of predicted - measured; nothing where a round does not tell.
+std::optional<Breakdown> missed_in_rounds(std::span<const PairedRound> rounds) {
+  Breakdown missed;
+  for (const auto& [name, part] : breakdown_fields) {
+    std::vector<double> differences;
+    for (const PairedRound& round : rounds) {
+      if (!round.breakdown_s) return std::nullopt;
+      differences.push_back(round.breakdown_s->predicted.*part - round.breakdown_s->measured.*part);
+    }
+    missed.*part = median(differences);
+  }
+  return missed;
+}
+
+/// Of the last pass.
 std::string largest_term(const Records& records) {
   const Record& record = *records.back();
-  if (!record.error) return "";
+  std::vector<Breakdown> missed;
+  if (record.paired.empty()) {
+    if (record.error) missed = record.error->breakdown_s;
+  } else if (const auto in_rounds = missed_in_rounds(record.paired)) {
+    missed.push_back(*in_rounds);
+  }
   std::pair<double, std::string_view> largest{0, ""};
-  for (const Breakdown& difference : record.error->breakdown_s)
+  for (const Breakdown& difference : missed)
     for (const auto& [name, part] : breakdown_fields)
       if (std::abs(difference.*part) > std::abs(largest.first)) largest = {difference.*part, name};
   if (largest.second.empty()) return "";

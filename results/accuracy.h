@@ -32,7 +32,9 @@ struct JudgedCase {
   std::optional<double> held_out;          ///< the forecast's without what was measured at the case's own samples
   std::optional<double> stale;             ///< the forecast's from a calibration that is two hours older, or more
   std::string choice;  ///< "picked" where predicted, "best" where measured to be the fastest of its group, or both
-  std::string largest_term;  ///< part of a step that the forecast misses most on any rank: "backward -12 ms"
+  /// Part of a step that is missed most, "backward -12 ms": in paired rounds, as the median of what it is in the mean
+  /// over ranks; without such rounds by the forecast on any rank. "" where that is not known.
+  std::string largest_term;
 };
 
 /// Of one kind of error over cases; of absolute values but for the ratio.

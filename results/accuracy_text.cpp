@@ -75,11 +75,10 @@ void add_worst(std::string& text, std::span<const JudgedCase> cases, int worst) 
   if (std::ssize(order) > worst) order.resize(static_cast<std::size_t>(worst));
   text += "\nfurthest off\n";
   for (const JudgedCase* one : order)
-    text += fmt::format("  {} {:+.1f} %  {}{}  measured {}{}\n", one->paired ? "paired" : "forecast",
-                        100 * of_the_model(*one),
-                        one->paired && one->paired_noise ? "noise " + percent(*one->paired_noise) + "  " : "", one->id,
-                        human_seconds(one->measured_s),
-                        one->largest_term.empty() ? "" : "; of the forecast most in " + one->largest_term);
+    text += fmt::format(
+        "  {} {:+.1f} %  {}{}  measured {}{}\n", one->paired ? "paired" : "forecast", 100 * of_the_model(*one),
+        one->paired && one->paired_noise ? "noise " + percent(*one->paired_noise) + "  " : "", one->id,
+        human_seconds(one->measured_s), one->largest_term.empty() ? "" : "; most in " + one->largest_term);
 }
 
 json known(const std::optional<double>& value) { return value && std::isfinite(*value) ? json(*value) : json(); }

@@ -116,6 +116,10 @@ struct Measured {
 struct PairedRound {
   double predicted_step_time_s = 0;  ///< from what the round calibrated
   double measured_step_time_s = 0;   ///< median of the steps right before it and right after
+  struct Breakdowns {
+    Breakdown predicted, measured;
+  };
+  std::optional<Breakdowns> breakdown_s;  ///< of both, in the mean over ranks; nullopt: older files
 };
 
 /// How far repeated measurements of a case are from each other: what no prediction can be expected to undercut.

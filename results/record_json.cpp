@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/breakdown_json.h"
 #include "base/canary_json.h"
 #include "base/case_json.h"
 #include "base/case_text.h"
@@ -20,12 +21,6 @@ json null_if_zero(std::int64_t bytes) { return bytes == 0 ? json() : json(bytes)
 template <class T>
 json null_if_absent(const std::optional<T>& value) {
   return value ? json(*value) : json();
-}
-
-json to_json(const Breakdown& breakdown) {
-  json out;
-  for (const auto& [name, field] : breakdown_fields) out[std::string(name)] = breakdown.*field;
-  return out;
 }
 
 json to_json(const MemoryUsage& memory) {
@@ -72,7 +67,7 @@ json to_json(const std::optional<Baseline>& baseline) {
 json to_json(const RankPredicted& rank) {
   return {{"rank", rank.rank.value},
           {"peak_memory_bytes", to_json(rank.peak_memory)},
-          {"breakdown_s", to_json(rank.breakdown_s)}};
+          {"breakdown_s", parabench::to_json(rank.breakdown_s)}};
 }
 
 json to_json(const StepParts& parts) {
@@ -175,7 +170,7 @@ json to_json(const RankMeasured& rank) {
            {"device", rank.device},
            {"cpuset", rank.cpuset},
            {"peak_memory_bytes", to_json(rank.peak_memory)},
-           {"breakdown_s", rank.breakdown_s ? to_json(*rank.breakdown_s) : json()},
+           {"breakdown_s", rank.breakdown_s ? parabench::to_json(*rank.breakdown_s) : json()},
            {"bytes_sent", rank.bytes_sent},
            {"bytes_received", rank.bytes_received},
            {"bus_bandwidth_bytes_per_s", null_if_absent(rank.bus_bandwidth_bytes_per_s)},
@@ -186,7 +181,13 @@ json to_json(const RankMeasured& rank) {
 }
 
 json to_json(const PairedRound& round) {
-  return {{"predicted_step_time_s", round.predicted_step_time_s}, {"measured_step_time_s", round.measured_step_time_s}};
+  json out = {{"predicted_step_time_s", round.predicted_step_time_s},
+              {"measured_step_time_s", round.measured_step_time_s}};
+  if (round.breakdown_s) {
+    out["predicted_breakdown_s"] = parabench::to_json(round.breakdown_s->predicted);
+    out["measured_breakdown_s"] = parabench::to_json(round.breakdown_s->measured);
+  }
+  return out;
 }
 
 json to_json(const Measured& measured) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/breakdown_json.h"
 #include "base/canary_json.h"
 #include "base/case_json.h"
 #include "base/case_text.h"
@@ -38,12 +39,6 @@ template <class T, class Read>
 std::vector<T> list(const JsonReader& values, Read read) {
   std::vector<T> out;
   for (const JsonReader& value : values.items()) out.push_back(read(value));
-  return out;
-}
-
-Breakdown breakdown(const JsonReader& value) {
-  Breakdown out;
-  for (const auto& [name, field] : breakdown_fields) out.*field = real(value, name);
   return out;
 }
 
@@ -116,7 +111,7 @@ RankMeasured rank_measured(const JsonReader& value) {
   out.device = value.get<std::string>("device");
   out.cpuset = value.get<std::string>("cpuset");
   out.peak_memory = memory(value.at("peak_memory_bytes"));
-  if (value.has("breakdown_s")) out.breakdown_s = breakdown(value.at("breakdown_s"));
+  if (value.has("breakdown_s")) out.breakdown_s = breakdown_from_json(value.at("breakdown_s"));
   out.bytes_sent = value.get<std::int64_t>("bytes_sent");
   out.bytes_received = value.get<std::int64_t>("bytes_received");
   // Files of schema 1.1 and before know neither.
@@ -161,7 +156,7 @@ Measured measured(const JsonReader& value) {
 }
 
 RankPredicted rank_predicted(const JsonReader& value) {
-  return {value.get<Rank>("rank"), memory(value.at("peak_memory_bytes")), breakdown(value.at("breakdown_s"))};
+  return {value.get<Rank>("rank"), memory(value.at("peak_memory_bytes")), breakdown_from_json(value.at("breakdown_s"))};
 }
 
 StepParts step_parts(const JsonReader& value) {
@@ -226,7 +221,12 @@ PredictionError prediction_error(const JsonReader& value) {
 }
 
 PairedRound paired_round(const JsonReader& value) {
-  return {real(value, "predicted_step_time_s"), real(value, "measured_step_time_s")};
+  PairedRound out{real(value, "predicted_step_time_s"), real(value, "measured_step_time_s")};
+  // Files of schema 1.14 and before know neither.
+  if (value.has("predicted_breakdown_s"))
+    out.breakdown_s = {breakdown_from_json(value.at("predicted_breakdown_s")),
+                       breakdown_from_json(value.at("measured_breakdown_s"))};
+  return out;
 }
 
 PlanSummary plan_summary(const JsonReader& value) {

@@ -8,6 +8,7 @@
 #include "analytic/calibration/calibration.h"
 #include "base/canary.h"
 #include "base/json_reader.h"
+#include "base/measures.h"
 
 namespace parabench::protocol {
 
@@ -20,6 +21,8 @@ inline constexpr int paired_steps = 4, paired_warmup = 1;
 struct PairedRound {
   analytic::Calibration calibration;  ///< of this round alone
   std::vector<double> step_s;         ///< of the plan's steps right before it and right after (plan::step_samples)
+  /// Of these, in the mean over ranks (plan::breakdowns); nullopt: kept by a version that did not tell.
+  std::optional<Breakdown> breakdown_s;
 };
 struct PairedRounds {
   std::vector<PairedRound> rounds;

@@ -1,6 +1,7 @@
 #include "suite/rank/paired.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <utility>
@@ -46,6 +47,12 @@ void copy_exchanges(const analytic::Calibration& from, analytic::Calibration& to
 /// What rank 0 says. Collective.
 int agreed(comm::Communicator& comm, int value) { return std::stoi(comm::all_gather(comm, std::to_string(value))[0]); }
 
+/// Of steps, on rank 0.
+struct Trained {
+  std::vector<double> step_s;
+  Breakdown breakdown_s;  ///< mean over ranks
+};
+
 /// Trains one window after another by a plan, on the same state.
 class Windows {
  public:
@@ -60,15 +67,17 @@ class Windows {
     if (!device.where().is_cpu()) exec::tune(plan_, launch.model, state_, device, comm.rank());
   }
 
-  /// Seconds of its steps after those that are discarded, on rank 0. Collective.
-  std::vector<double> train() {
+  /// The steps after those that are discarded. Collective.
+  Trained train() {
     exec::RankInput input = exec::open_input(plan_, comm_.rank(), launch_.source, launch_.input, device_);
     comm_.wait(comm_.barrier());
     const exec::Execution execution =
         exec::execute(plan_, launch_.model, state_, comm_, input, device_, StepId(window_.discarded));
     const auto reports = gather_reports(comm_, report(comm_.rank(), execution.spans, clock_offset_, device_.name()));
     if (comm_.rank() != Rank(0)) return {};
-    return plan::step_samples(plan_, timeline_of(reports), StepId(window_.discarded));
+    const plan::Timeline timeline = timeline_of(reports);
+    const StepId first(window_.discarded);
+    return {plan::step_samples(plan_, timeline, first), mean(plan::breakdowns(plan_, timeline, first))};
   }
 
  private:
@@ -94,11 +103,11 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
   warm_up.machine = launch.machine;
   time_chains(launch, comm, device, chains, samples, steps_of_chain(1), /*slowdown=*/1, warm_up);
   windows.train();
-  std::vector<double> before = windows.train();
-  const ChainEffort effort =
-      steps_of_chain(agreed(comm, before.empty() ? 0
-                                                 : std::clamp(static_cast<int>(chain_s / median(before)),
-                                                              fewest_chain_steps, most_chain_steps)));
+  Trained before = windows.train();
+  const int chain_steps = comm.rank() == Rank(0) ? std::clamp(static_cast<int>(chain_s / median(before.step_s)),
+                                                              fewest_chain_steps, most_chain_steps)
+                                                 : 0;
+  const ChainEffort effort = steps_of_chain(agreed(comm, chain_steps));
   analytic::Calibration transfers;
   double slowdown = 1;
   protocol::PairedRounds answer;
@@ -121,10 +130,14 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
     time_chains(launch, comm, device, chains, samples, effort, slowdown, calibration);
     copy_exchanges(transfers, calibration);
     calibration.date = utc_now();
-    const std::vector<double> after = windows.train();
-    std::vector<double> step_s = std::exchange(before, after);
-    step_s.insert(step_s.end(), after.begin(), after.end());
-    if (comm.rank() == Rank(0)) answer.rounds.push_back({std::move(calibration), std::move(step_s)});
+    const Trained after = windows.train();
+    if (comm.rank() == Rank(0)) {
+      std::vector<double> step_s = before.step_s;
+      step_s.insert(step_s.end(), after.step_s.begin(), after.step_s.end());
+      answer.rounds.push_back(
+          {std::move(calibration), std::move(step_s), mean(std::array{before.breakdown_s, after.breakdown_s})});
+    }
+    before = after;
     longest_s = std::max(longest_s, now_s() - common_start);
   }
   answer.canary = canary.end();

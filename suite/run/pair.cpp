@@ -19,7 +19,10 @@ std::vector<results::PairedRound> pair_rounds(const protocol::PairedRounds& answ
     const analytic::Costs costs = analytic::calibrated_costs(round.calibration, sizes);
     const Predicted predicted =
         analytic::predict(plan, sizes, *costs.time, *costs.memory, protocol::paired_warmup, protocol::paired_steps);
+    std::vector<Breakdown> of_ranks;
+    for (const RankPredicted& rank : predicted.ranks) of_ranks.push_back(rank.breakdown_s);
     rounds.push_back({predicted.step_time_s, median(round.step_s)});
+    if (round.breakdown_s) rounds.back().breakdown_s = {mean(of_ranks), *round.breakdown_s};
   }
   return rounds;
 }

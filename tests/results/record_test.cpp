@@ -195,6 +195,18 @@ TEST(RecordJson, CanariesAndTheErrorTheyAdjustSurviveTheRoundTrip) {
   EXPECT_EQ(again.error->adjusted->exponent, 0.75);
 }
 
+TEST(RecordJson, PairedRoundsSurviveTheRoundTripWithAndWithoutBreakdowns) {
+  Record record = ok_record(gpipe, 400);
+  record.paired = {{1.5, 1, {{Breakdown{.forward = 1}, Breakdown{.bubble = 2}}}}, {2.5, 2}};
+  const Record again = read(to_json(record));
+  ASSERT_EQ(again.paired.size(), 2u);
+  EXPECT_EQ(again.paired[0].predicted_step_time_s, 1.5);
+  EXPECT_EQ(again.paired[0].measured_step_time_s, 1);
+  EXPECT_EQ(again.paired[0].breakdown_s->predicted, Breakdown{.forward = 1});
+  EXPECT_EQ(again.paired[0].breakdown_s->measured, Breakdown{.bubble = 2});
+  EXPECT_FALSE(again.paired[1].breakdown_s) << "of schema 1.14";
+}
+
 TEST(RecordJson, TheLaunchesBehindAPredictionSurviveTheRoundTrip) {
   Record record = ok_record(gpipe, 400);
   EXPECT_EQ(read(to_json(record)).predicted->calibrated_by, record.predicted->calibrated_by);

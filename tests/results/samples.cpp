@@ -136,7 +136,8 @@ Record ok_record(const std::string& id, double throughput) {
                         .reference_losses = {2.3}};
   record.measured = measured(record.parameters, throughput);
   record.predicted = predicted(record.parameters, 1.05 * record.parameters.batch / throughput);
-  record.paired = {{0.08, 0.08}, {0.09, 0.1}};
+  record.paired = {{0.08, 0.08, {{Breakdown{.bubble = 0.03}, Breakdown{.bubble = 0.02}}}},
+                   {0.09, 0.1, {{Breakdown{.bubble = 0.05}, Breakdown{.bubble = 0.04}}}}};
   record.paired_canary = {1.5e-4, 6e-3, 0.5, 7};
   record.error = compare(*record.predicted, *record.measured, record.paired);
   record.error->adjusted = AdjustedError{0.02, 0.75};

@@ -248,7 +248,7 @@ protocol::PairedRounds paired(const Launch& launch) {
     analytic::Calibration round = calibration(launch.plan);
     if (launch.behaviour == "lacking") round.layers.clear();
     slow_down(round, slower);
-    answer.rounds.push_back({round, {0.05 * slower, 0.06 * slower, 0.05 * slower}});
+    answer.rounds.push_back({round, {0.05 * slower, 0.06 * slower, 0.05 * slower}, Breakdown{.forward = slower}});
   }
   answer.canary = canary;
   return answer;

@@ -55,6 +55,8 @@ struct CurvePoint {
   std::int64_t bytes = 0;
   double seconds = 0;   ///< while nobody computes
   double loaded_s = 0;  ///< while every rank of the launch computes on one thread; 0: not measured
+  /// Of what a rank computes meanwhile, in the mean over ranks, in 0..1; 0: not measured, as of what is too short.
+  double lost_share = 0;
 };
 using Curve = std::vector<CurvePoint>;  ///< ascending bytes, unique
 

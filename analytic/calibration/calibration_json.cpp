@@ -24,7 +24,8 @@ constexpr std::string_view format_name = "parabench calibration";
 // 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3:
 // graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries. 3: every launch whole,
 // curves by hosts. 3.1: curves of reduce-scatters and all-gathers; resident memory of processes. 3.2: curves
-// while ranks compute. 3.3: layers of ranks side by side as these take in the mean, no more as the slowest does.
+// while ranks compute. 3.3: layers of ranks side by side as these take in the mean, no more as the slowest
+// does; what computing loses to exchanges.
 constexpr int schema_major = 3, merged_major = 2;
 constexpr std::string_view schema_version = "3.3";
 
@@ -93,6 +94,7 @@ json curves_to_json(const std::map<RankCountKey, Curve>& curves) {
     for (const CurvePoint& p : curve) {
       points.push_back({{"bytes", p.bytes}, {"seconds", p.seconds}});
       if (p.loaded_s > 0) points.back()["loaded_s"] = p.loaded_s;
+      if (p.lost_share > 0) points.back()["lost_share"] = p.lost_share;
     }
     rows.push_back({{"comm", key.comm},
                     {"ranks", key.ranks},
@@ -112,7 +114,9 @@ std::map<RankCountKey, Curve> curves_from_json(const JsonReader& rows) {
     for (const JsonReader& p : points.items()) {
       curve.push_back({.bytes = bytes(p, "bytes"),
                        .seconds = p.get_at_least("seconds", 0.0),
-                       .loaded_s = p.has("loaded_s") ? p.get_at_least("loaded_s", 0.0) : 0});
+                       .loaded_s = p.has("loaded_s") ? p.get_at_least("loaded_s", 0.0) : 0,
+                       .lost_share = p.has("lost_share") ? p.get_at_least("lost_share", 0.0) : 0});
+      if (curve.back().lost_share > 1) throw p.at("lost_share").error("a share, at most 1");
     }
     sort_unique(curve, &CurvePoint::bytes, points);
     RankCountKey key{row.get<std::string>("comm"), row.get_at_least("ranks", 1), device_of(row)};

@@ -77,7 +77,7 @@ void combine_layers(Calibration& into) {
 
 void combine_curves(Calibration& into, std::map<RankCountKey, Curve> Calibration::*curves) {
   struct Seconds {
-    std::vector<double> alone, loaded;
+    std::vector<double> alone, loaded, lost;
   };
   std::map<RankCountKey, std::map<std::int64_t, Seconds>> all;
   for (const Calibration& launch : into.launches)
@@ -85,10 +85,12 @@ void combine_curves(Calibration& into, std::map<RankCountKey, Curve> Calibration
       for (const CurvePoint& point : curve) {
         all[key][point.bytes].alone.push_back(point.seconds);
         if (point.loaded_s > 0) all[key][point.bytes].loaded.push_back(point.loaded_s);
+        if (point.lost_share > 0) all[key][point.bytes].lost.push_back(point.lost_share);
       }
+  const auto median_or_zero = [](const std::vector<double>& values) { return values.empty() ? 0 : median(values); };
   for (const auto& [key, points] : all)
     for (const auto& [bytes, of] : points)
-      (into.*curves)[key].push_back({bytes, median(of.alone), of.loaded.empty() ? 0 : median(of.loaded)});
+      (into.*curves)[key].push_back({bytes, median(of.alone), median_or_zero(of.loaded), median_or_zero(of.lost)});
 }
 
 template <class Key>

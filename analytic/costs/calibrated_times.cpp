@@ -69,13 +69,13 @@ class CalibratedTimes final : public TimeModel {
     return sizes().backward_share(plan, op) * over_layers(plan, rank, op, busy_ranks, backward_mad_s);
   }
 
-  double slowdown_beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+  BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     const std::int64_t bytes = sizes().payload_bytes(plan, rank, op);
     if (plan::is_message(op.kind))
-      return message_slowdown(measured_->calibration, plan.spec, !on_one_host(plan.placement, rank, op.peer),
-                              link_sharers(plan, op) * bytes);
+      return message_beside_computing(measured_->calibration, plan.spec, !on_one_host(plan.placement, rank, op.peer),
+                                      link_sharers(plan, op) * bytes);
     const GroupShape shape = group_shape(plan.placement, plan.groups[op.group.value].ranks);
-    return collective_slowdown(measured_->calibration, plan.spec, op.kind, shape, bytes);
+    return collective_beside_computing(measured_->calibration, plan.spec, op.kind, shape, bytes);
   }
 
   Link link(const plan::Plan& plan) const override {

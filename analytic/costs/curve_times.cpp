@@ -1,5 +1,6 @@
 #include "analytic/costs/curve_times.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -7,7 +8,6 @@
 
 #include "analytic/closed_forms/closed_forms.h"
 #include "analytic/costs/interpolate.h"
-#include "analytic/costs/time_model.h"
 
 namespace parabench::analytic {
 namespace {
@@ -17,17 +17,19 @@ TimeParts along(const Curve& curve, std::int64_t bytes) {
   return with_total({.latency = latency, .transfer = total - latency}, total);
 }
 
-/// By the points that tell both.
-double slowdown(const Curve& curve, std::int64_t bytes) {
-  Curve alone, loaded;
+/// By the points that tell them.
+BesideComputing beside_computing(const Curve& curve, std::int64_t bytes) {
+  Curve alone, loaded, lost;
   for (const CurvePoint& point : curve) {
     if (!(point.loaded_s > 0)) continue;
     alone.push_back(point);
     loaded.push_back({point.bytes, point.loaded_s});
+    if (point.lost_share > 0) lost.push_back({point.bytes, point.lost_share});
   }
-  if (alone.empty()) return 0;
+  if (alone.empty()) return {};
   const double seconds = at_bytes(alone, bytes);
-  return seconds > 0 ? at_bytes(loaded, bytes) / seconds : 0;
+  return {.slowdown = seconds > 0 ? at_bytes(loaded, bytes) / seconds : 0,
+          .lost_share = lost.empty() ? 0 : at_bytes(lost, std::min(bytes, lost.back().bytes))};
 }
 
 /// Of an all-reduce among members that are all as far from each other: messages one after the other, and the buffers
@@ -79,15 +81,17 @@ TimeParts collective_times(const Calibration& calibration, const Case& spec, pla
   return times;
 }
 
-double collective_slowdown(const Calibration& calibration, const Case& spec, plan::OpKind collective,
-                           const GroupShape& shape, std::int64_t bytes) {
-  const auto own = find_share_curve(calibration, spec, collective, shape);
-  if (const double known = own ? slowdown(*own, bytes) : 0; known > 0) return known;
-  return slowdown(measured_or_derived_curve(calibration, spec, shape), bytes);
+BesideComputing collective_beside_computing(const Calibration& calibration, const Case& spec, plan::OpKind collective,
+                                            const GroupShape& shape, std::int64_t bytes) {
+  if (const auto own = find_share_curve(calibration, spec, collective, shape)) {
+    if (const BesideComputing known = beside_computing(*own, bytes); known.slowdown > 0) return known;
+  }
+  return beside_computing(measured_or_derived_curve(calibration, spec, shape), bytes);
 }
 
-double message_slowdown(const Calibration& calibration, const Case& spec, bool between_hosts, std::int64_t bytes) {
-  return slowdown(message_curve(calibration, spec, between_hosts), bytes);
+BesideComputing message_beside_computing(const Calibration& calibration, const Case& spec, bool between_hosts,
+                                         std::int64_t bytes) {
+  return beside_computing(message_curve(calibration, spec, between_hosts), bytes);
 }
 
 TimeParts message_times(const Calibration& calibration, const Case& spec, bool between_hosts, std::int64_t bytes) {

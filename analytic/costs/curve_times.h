@@ -6,6 +6,7 @@
 
 #include "analytic/calibration/calibration.h"
 #include "analytic/calibration/measurements.h"
+#include "analytic/costs/time_model.h"
 #include "base/exchange.h"
 #include "base/time_parts.h"
 #include "parallelism/plan/op.h"
@@ -28,11 +29,12 @@ Curve measured_or_derived_curve(const Calibration& calibration, const Case& spec
 /// likewise.
 TimeParts collective_times(const Calibration& calibration, const Case& spec, plan::OpKind collective,
                            const GroupShape& shape, std::int64_t bytes);
-/// How much longer they take while every rank computes on one thread: by what the curves say of both, at most as far as
-/// they reach; of a collective whose own curve does not, by the all-reduce's. 0: not measured.
-double collective_slowdown(const Calibration& calibration, const Case& spec, plan::OpKind collective,
-                           const GroupShape& shape, std::int64_t bytes);
-double message_slowdown(const Calibration& calibration, const Case& spec, bool between_hosts, std::int64_t bytes);
+/// What they and computing do to each other: by the points that tell it, at most as far as the curves reach; of a
+/// collective whose own curve tells nothing, by the all-reduce's.
+BesideComputing collective_beside_computing(const Calibration& calibration, const Case& spec, plan::OpKind collective,
+                                            const GroupShape& shape, std::int64_t bytes);
+BesideComputing message_beside_computing(const Calibration& calibration, const Case& spec, bool between_hosts,
+                                         std::int64_t bytes);
 /// Of one message. Throws likewise.
 TimeParts message_times(const Calibration& calibration, const Case& spec, bool between_hosts, std::int64_t bytes);
 

@@ -18,8 +18,8 @@ class GroupTimes final : public TimeModel {
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     return base_.deviation_s(asked(plan, op), rank, op, busy_ranks);
   }
-  double slowdown_beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return base_.slowdown_beside_computing(asked(plan, op), rank, op);
+  BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    return base_.beside_computing(asked(plan, op), rank, op);
   }
   Link link(const plan::Plan& plan) const override { return base_.link(plan); }
   std::string assumption(const plan::Plan& plan) const override { return base_.assumption(plan); }

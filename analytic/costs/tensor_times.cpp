@@ -56,8 +56,8 @@ class TensorTimes final : public TimeModel {
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     return passes_->deviation_s(plan, rank, op, busy_ranks);
   }
-  double slowdown_beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return passes_->slowdown_beside_computing(plan, rank, op);
+  BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    return passes_->beside_computing(plan, rank, op);
   }
   Link link(const plan::Plan& plan) const override { return passes_->link(plan); }
   std::string assumption(const plan::Plan& plan) const override { return passes_->assumption(plan); }

@@ -22,7 +22,7 @@ double TimeModel::seconds(const plan::Plan& plan, Rank rank, const plan::Op& op,
 
 double TimeModel::deviation_s(const plan::Plan&, Rank, const plan::Op&, int) const { return 0; }
 
-double TimeModel::slowdown_beside_computing(const plan::Plan&, Rank, const plan::Op&) const { return 0; }
+BesideComputing TimeModel::beside_computing(const plan::Plan&, Rank, const plan::Op&) const { return {}; }
 
 Link TimeModel::link(const plan::Plan&) const { return {.bytes_per_s = std::numeric_limits<double>::infinity()}; }
 

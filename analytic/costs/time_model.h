@@ -24,6 +24,17 @@ struct Uplinks {
   double links = 0;        ///< an uplink is as wide as so many links of hosts, in each direction
 };
 
+/// What an exchange and computing do to each other while every rank of its hosts computes on one thread.
+struct BesideComputing {
+  /// How much longer the exchange takes; 0: unknown, its threads and theirs then share the cores in equal parts. More
+  /// than that: it hands over between ranks again and again, and each waits for its turn on its core. Less: what has
+  /// slept is woken first.
+  double slowdown = 0;
+  /// What a rank loses of its computing, in 0..1; 0: unknown, it then loses the time for which the exchange has its
+  /// core. More than that: what the exchange reads and writes drives what computing needs out of the caches.
+  double lost_share = 0;
+};
+
 /// Seconds of the operations of one plan. Pure: same question, same answer.
 class TimeModel {
  public:
@@ -36,10 +47,8 @@ class TimeModel {
   virtual double seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const;
   /// Median absolute deviation of seconds() over the calibration's repetitions; 0 where unknown.
   virtual double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const;
-  /// Of a message or collective: how much longer it takes while every rank of its hosts computes on one thread; 0:
-  /// unknown, its threads and theirs then share the cores in equal parts. More than that: it hands over between ranks
-  /// again and again, and each waits for its turn on its core. Less: what has slept is woken first.
-  virtual double slowdown_beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
+  /// Of a message or collective.
+  virtual BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
   /// The link between neighbours, for closed forms. Of replicas: a ring over it takes as long as their all-reduce.
   /// Needs no measurement that the plan's own operations do not need.
   virtual Link link(const plan::Plan& plan) const;

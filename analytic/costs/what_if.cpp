@@ -39,8 +39,8 @@ class ChangedTimes final : public TimeModel {
     const double deviation = base_->deviation_s(plan, rank, op, busy_ranks);
     return before > 0 ? deviation * seconds(plan, rank, op, busy_ranks) / before : deviation;
   }
-  double slowdown_beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return base_->slowdown_beside_computing(plan, rank, op);
+  BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    return base_->beside_computing(plan, rank, op);
   }
   Link link(const plan::Plan& plan) const override {
     const auto& [bandwidth, latency, device, cores, uplink] = what_if_;

@@ -14,7 +14,8 @@ namespace {
 constexpr double unknown = -1;
 /// Of an exchange that computing does not slow down: it takes its cores first.
 constexpr double most_weight = 20;
-constexpr std::int64_t weight_unit = 1 << 20;  ///< a computing thread's; whole parts add up exactly
+constexpr double most_lost = most_weight / (1 + most_weight);  ///< of the cores, to all exchanges together
+constexpr std::int64_t weight_unit = 1 << 20;                  ///< a computing thread's; whole parts add up exactly
 
 /// Of a host, or of a rack.
 int way_out(int place) { return 2 * place; }
@@ -49,6 +50,7 @@ SharingActivities::SharingActivities(const plan::Plan& plan, const TimeModel& ti
   for (std::vector<int>* counts : {&load_.busy, &load_.streaming, &load_.computing, &load_.cores})
     counts->assign(hosts, 0);
   load_.weights.assign(hosts, 0);
+  load_.lost.assign(hosts, 0);
   load_.passing.assign(2 * hosts, 0);
 }
 
@@ -70,7 +72,8 @@ void SharingActivities::start(const Activity& activity, double now) {
       .demand = demand_of_a_rank(plan_.spec, computes) * (computes ? 1 : activity.ends),
   };
   if (ranks_of_host_.size() > 1) place(running);
-  running.weight = computes ? weight_unit : weight_of(running);
+  running.weight = weight_unit;
+  if (!computes) weigh(running);
   std::fill_n(&said_s_[number * says()], says(), unknown);
   count(running, 1);
   running_.push_back(number);
@@ -109,18 +112,19 @@ int SharingActivities::ends_on(const Running& running, std::size_t host) const {
 
 /// Alone it gets all cores that it can use; while every rank of its fullest host computes on one thread, a share of
 /// that, by how much longer it then takes.
-std::int64_t SharingActivities::weight_of(const Running& running) const {
+void SharingActivities::weigh(Running& running) const {
   std::size_t host = 0;
   for (std::size_t other = 1; other < ranks_of_host_.size(); ++other)
     if (ends_on(running, other) > ends_on(running, host)) host = other;
   const int ends = ends_on(running, host), computing = ranks_of_host_[host];
-  if (ends == 0 || computing + ends <= cores_) return weight_unit;
-  const double slowdown = time_.slowdown_beside_computing(plan_, running.activity.rank, *running.activity.op);
-  if (slowdown <= 0) return weight_unit;
-  const double share = std::min(1.0, static_cast<double>(cores_) / ends) / slowdown;
+  if (ends == 0 || computing + ends <= cores_) return;
+  const BesideComputing beside = time_.beside_computing(plan_, running.activity.rank, *running.activity.op);
+  if (beside.slowdown <= 0) return;
+  const double share = std::min(1.0, static_cast<double>(cores_) / ends) / beside.slowdown;
   const double left = cores_ - share * ends;  // to those that compute
   const double weight = left > 0 ? std::min(most_weight, share * computing / left) : most_weight;
-  return std::max<std::int64_t>(1, std::llround(weight * weight_unit));
+  running.weight = std::max<std::int64_t>(1, std::llround(weight * weight_unit));
+  running.lost = std::llround(beside.lost_share * weight_unit);
 }
 
 void SharingActivities::place_in_racks(Running& running, const std::vector<Rank>& ranks) const {
@@ -192,11 +196,12 @@ void SharingActivities::count(const Running& running, int times) {
     const int ends = times * ends_on(running, host);
     load_.cores[host] += ends;
     load_.weights[host] += running.weight * ends;
+    load_.lost[host] += running.lost * ends;
     if (plan::is_collective(running.activity.op->kind)) load_.streaming[host] += ends;
   }
   for (const int port : running.ports) load_.passing[port] += times;
   if (running.streams) load_.streaming[running.host] += times;
-  if (running.weight != weight_unit) weighted_ += times;
+  if (running.weight != weight_unit || running.lost > 0) weighted_ += times;
   if (!running.computes) return;
   load_.busy[running.host] += times;
   load_.computing[running.host] += times * running.demand;
@@ -210,18 +215,23 @@ void SharingActivities::count_uplinks() {
   }
 }
 
-/// Each thread of theirs gets cores by its weight among all that run on the host, one at most.
+/// What is known, and where it is not, what each thread of theirs gets by its weight among all that run on the host,
+/// one at most.
 void SharingActivities::count_exchanges() {
   exchanges_.assign(ranks_of_host_.size(), 0);
   for (const int number : running_) {
     const Running& running = places_[number];
-    if (running.computes) continue;
+    if (running.computes || running.lost > 0) continue;
     for (std::size_t host = 0; host < exchanges_.size(); ++host) {
       const int ends = ends_on(running, host);
       if (ends == 0) continue;
       const auto weight = static_cast<double>(running.weight), all = static_cast<double>(load_.weights[host]);
       exchanges_[host] += ends * std::min(1.0, cores_ * weight / all);
     }
+  }
+  for (std::size_t host = 0; host < exchanges_.size(); ++host) {
+    exchanges_[host] += static_cast<double>(load_.lost[host]) / weight_unit;
+    exchanges_[host] = std::min(exchanges_[host], most_lost * cores_);
   }
 }
 

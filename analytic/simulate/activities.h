@@ -39,6 +39,7 @@ class SharingActivities {
     int host = 0;              ///< of a compute operation
     int demand = 0;            ///< cores that it would use, of all hosts together
     std::int64_t weight = 0;   ///< of each of them where threads share cores, in parts of weight_unit
+    std::int64_t lost = 0;     ///< of a core, to computing, by each of them, in such parts; 0: by their weight
     std::vector<int> on_host;  ///< of each; empty: there is one host
     std::vector<int> ports;    ///< of hosts, each named once, that it passes through; empty: none
     double on_link = 0;        ///< share of its time that gets longer when others pass
@@ -52,12 +53,13 @@ class SharingActivities {
     /// operations use, and that all use.
     std::vector<int> busy, streaming, computing, cores;
     std::vector<std::int64_t> weights;  ///< by host: of all that use cores
+    std::vector<std::int64_t> lost;     ///< by host: of the exchanges of which that is known
     std::vector<int> passing;           ///< by port
     std::vector<double> up;             ///< by port of racks: links of hosts that what passes would fill
     bool operator==(const Load&) const = default;
   };
   void place(Running& running) const;
-  std::int64_t weight_of(const Running& running) const;
+  void weigh(Running& running) const;
   int ends_on(const Running& running, std::size_t host) const;
   void place_in_racks(Running& running, const std::vector<Rank>& ranks) const;
   double share_of_links(const Running& running) const;
@@ -92,8 +94,8 @@ class SharingActivities {
   Uplinks uplinks_;
   int cores_;
   Load load_, before_;             ///< at present, and when whole_s_ was asked for
-  int weighted_ = 0;               ///< messages and collectives that run and are no computing thread's equals
-  std::vector<double> exchanges_;  ///< by host: cores that messages and collectives get, where some of these run
+  int weighted_ = 0;               ///< messages and collectives that run and do not share cores in equal parts
+  std::vector<double> exchanges_;  ///< by host: cores that computing loses to exchanges, where some of these run
   double now_ = 0;
   std::vector<Running> places_;  ///< of what runs, and of what has ended
   std::vector<int> unused_;

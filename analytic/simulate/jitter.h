@@ -20,8 +20,8 @@ class Jittered final : public TimeModel {
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     return base_.deviation_s(plan, rank, op, busy_ranks);
   }
-  double slowdown_beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return base_.slowdown_beside_computing(plan, rank, op);
+  BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    return base_.beside_computing(plan, rank, op);
   }
   int cores() const override { return base_.cores(); }
   bool shares_links() const override { return base_.shares_links(); }

@@ -26,8 +26,8 @@ class Shifted final : public TimeModel {
     const double shifted = parts.total() + deviations_ * base_.deviation_s(plan, rank, op, busy_ranks);
     return with_total(parts, std::max(0.0, shifted));
   }
-  double slowdown_beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return base_.slowdown_beside_computing(plan, rank, op);
+  BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
+    return base_.beside_computing(plan, rank, op);
   }
   int cores() const override { return base_.cores(); }
   bool shares_links() const override { return base_.shares_links(); }

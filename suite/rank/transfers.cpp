@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -17,15 +18,23 @@
 namespace parabench::rank {
 namespace {
 
-/// Largest over the ranks of each rank's median, on rank 0; collective.
-double slowest(comm::Communicator& comm, double seconds) {
-  double largest = seconds;
-  for (const std::string& text : comm::gather_to_root(comm, fmt::format("{}", seconds)))
+/// Largest over the ranks, on rank 0; collective.
+double largest_of(comm::Communicator& comm, double value) {
+  double largest = value;
+  for (const std::string& text : comm::gather_to_root(comm, fmt::format("{}", value)))
     largest = std::max(largest, std::stod(text));
   return largest;
 }
 
-/// `prepare` runs before each transfer, untimed.
+/// Mean over the ranks, on rank 0; collective.
+double mean_of(comm::Communicator& comm, double value) {
+  std::vector<double> values;
+  for (const std::string& text : comm::gather_to_root(comm, fmt::format("{}", value)))
+    values.push_back(std::stod(text));
+  return values.empty() ? value : mean(values);
+}
+
+/// `prepare` runs before each transfer, untimed. The largest over the ranks of each rank's median.
 template <class Prepare, class Transfer>
 double time_transfer(comm::Communicator& comm, const Repeats& repeats, Prepare&& prepare, Transfer&& transfer) {
   std::vector<double> seconds;
@@ -36,7 +45,7 @@ double time_transfer(comm::Communicator& comm, const Repeats& repeats, Prepare&&
     transfer();
     if (i >= repeats.warmup) seconds.push_back(now_s() - start);
   }
-  return slowest(comm, median(seconds));
+  return largest_of(comm, median(seconds));
 }
 
 /// A point of a curve: while nobody computes and, on the processor, while all ranks do.
@@ -45,8 +54,20 @@ analytic::CurvePoint time_point(comm::Communicator& comm, const exec::Device& de
                                 const TransferEffort& effort, Prepare&& prepare, Transfer&& transfer) {
   analytic::CurvePoint point{.bytes = bytes,
                              .seconds = time_transfer(comm, effort.while_nobody_computes, prepare, transfer)};
-  if (device.where().is_cpu())
-    compute_beside([&] { point.loaded_s = time_transfer(comm, effort.while_all_compute, prepare, transfer); });
+  if (!device.where().is_cpu()) return point;
+  // What computing loses is known to a piece of its work at either end, which take some 0.1 ms.
+  constexpr double long_enough_s = 2e-3;
+  double passed_s = 0, computed_s = 0;
+  compute_beside([&](const std::atomic<double>& done_s) {
+    point.loaded_s = time_transfer(comm, effort.while_all_compute, prepare, [&] {
+      const double start = now_s(), done = done_s;
+      transfer();
+      passed_s += now_s() - start;
+      computed_s += done_s - done;
+    });
+  });
+  const double lost_share = mean_of(comm, 1 - computed_s / passed_s);
+  if (passed_s >= long_enough_s) point.lost_share = std::clamp(lost_share, 0.0, 1.0);
   return point;
 }
 
@@ -102,7 +123,7 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
     };
     const auto at_once = [] {};
     const analytic::CurvePoint both_ways = time_point(comm, device, bytes, effort, at_once, there_and_back);
-    curve.push_back({bytes, both_ways.seconds / 2, both_ways.loaded_s / 2});
+    curve.push_back({bytes, both_ways.seconds / 2, both_ways.loaded_s / 2, both_ways.lost_share});
   }
   return curve;
 }

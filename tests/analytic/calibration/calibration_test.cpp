@@ -54,7 +54,7 @@ Calibration example() {
   c.all_reduce[{"mpi", 4, DeviceKind::cpu, 2, 3}] = {{1000, 1e-4}, {1000000, 1e-2}};
   c.reduce_scatter[{"mpi", 2}] = {{1000, 2e-5}, {1000000, 2e-3}};
   c.all_gather[{"mpi", 2}] = {{1000, 3e-5}, {1000000, 3e-3}};
-  c.point_to_point[{"threads", 2}] = {{64, 2e-5}};
+  c.point_to_point[{"threads", 2}] = {{64, 2e-5, 4e-5, 0.5}};
   c.point_to_point[{"threads", 2, DeviceKind::cuda}] = {{64, 5e-5}};
   c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, 1e-9}, {2, 1.5e-9}}},
                               {{DeviceKind::cpu, "adam"}, {{1, 2e-9}}},
@@ -244,6 +244,8 @@ TEST(Calibration, RefusesForeignNewerAndIncompleteFiles) {
   EXPECT_THAT(with([](json& f) { f["launches"][0]["canary"]["triad_s"] = 0; }),
               HasSubstr("launches[0].canary.triad_s: got '0', expected a time above 0"));
   EXPECT_THAT(with([](json& f) { f["launches"][0]["layers"][0]["precision"] = "fp23"; }), HasSubstr("fp32"));
+  EXPECT_THAT(with([](json& f) { f["launches"][0]["all_reduce"][0]["points"][0]["lost_share"] = 2; }),
+              HasSubstr("launches[0].all_reduce[0].points[0].lost_share: got '2', expected a share"));
   EXPECT_THAT(with([](json& f) { f["launches"][0]["all_reduce"][0]["points"] = json::array(); }),
               HasSubstr("launches[0].all_reduce[0].points: got '[]'"));
 }

@@ -108,10 +108,15 @@ TEST(Combine, WhatOneLaunchDidNotMeasureIsTheOthersAlone) {
 TEST(Combine, TimesBesideComputingAreOfTheLaunchesThatMeasuredThem) {
   Calibration older = whole_launch(1, 1);
   older.point_to_point[{"threads", 2}] = {{64, 5}};
-  const Calibration all = combined({older, whole_launch(2, 1), whole_launch(3, 2)});
+  const auto lost = [](Calibration launch, double share) {
+    launch.point_to_point.at({"threads", 2}).front().lost_share = share;
+    return launch;
+  };
+  const Calibration all = combined({older, lost(whole_launch(2, 1), 0.25), lost(whole_launch(3, 2), 0.75)});
   const CurvePoint point = all.point_to_point.at({"threads", 2}).front();
   EXPECT_EQ(point.seconds, 5);
   EXPECT_EQ(point.loaded_s, 9);
+  EXPECT_EQ(point.lost_share, 0.5);
 }
 
 TEST(Combine, TheOrderOfLaunchesDoesNotMatter) {

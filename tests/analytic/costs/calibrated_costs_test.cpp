@@ -166,12 +166,12 @@ TEST(CalibratedCosts, SharesAreHalfAnAllReduceWhereNobodyMeasuredThem) {
   EXPECT_DOUBLE_EQ(seconds(plan::OpKind::broadcast), 5);
 }
 
-TEST(CalibratedCosts, SlowdownsBesideComputingComeFromThePointsThatTellBoth) {
+TEST(CalibratedCosts, SlowdownsBesideComputingComeFromThePointsThatTellThem) {
   Calibration known;
   const Case spec = case_of("zero1", 2, 4);
   const GroupShape two{.ranks = 2};
   const auto slowdown = [&](plan::OpKind kind, std::int64_t bytes) {
-    return collective_slowdown(known, spec, kind, two, bytes);
+    return collective_beside_computing(known, spec, kind, two, bytes).slowdown;
   };
   known.all_reduce[reduction_key(spec, two)] = {{0, 2}, {128, 10}};
   EXPECT_EQ(slowdown(plan::OpKind::all_reduce, 128), 0) << "not measured";
@@ -185,7 +185,22 @@ TEST(CalibratedCosts, SlowdownsBesideComputingComeFromThePointsThatTellBoth) {
   known.all_gather[reduction_key(spec, two)] = {{0, 1, 2}, {128, 9, 18}};
   EXPECT_DOUBLE_EQ(slowdown(plan::OpKind::all_gather, 128), 2);
   known.point_to_point[message_key(spec, false)] = {{64, 1, 4}};
-  EXPECT_DOUBLE_EQ(message_slowdown(known, spec, false, 64), 4);
+  EXPECT_DOUBLE_EQ(message_beside_computing(known, spec, false, 64).slowdown, 4);
+}
+
+TEST(CalibratedCosts, WhatComputingLosesToExchangesComesFromThePointsThatTellIt) {
+  Calibration known;
+  const Case spec = case_of("zero1", 2, 4);
+  known.point_to_point[message_key(spec, false)] = {{0, 1, 2}, {64, 1, 2, 0.25}, {128, 1, 2, 0.75}};
+  const auto lost_share = [&](std::int64_t bytes) {
+    return message_beside_computing(known, spec, false, bytes).lost_share;
+  };
+  EXPECT_DOUBLE_EQ(lost_share(0), 0.25);
+  EXPECT_DOUBLE_EQ(lost_share(96), 0.5);
+  EXPECT_DOUBLE_EQ(lost_share(1024), 0.75);
+  const GroupShape two{.ranks = 2};
+  known.all_reduce[reduction_key(spec, two)] = {{0, 1, 2}};
+  EXPECT_EQ(collective_beside_computing(known, spec, plan::OpKind::all_reduce, two, 64).lost_share, 0) << "unknown";
 }
 
 TEST(CalibratedCosts, HalvesOfADoubleTreeGoAroundTheRing) {

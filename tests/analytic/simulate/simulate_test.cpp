@@ -171,16 +171,17 @@ TEST(SharedCores, CommunicationSlowsComputingWhereCoresAreFew) {
 /// Sums that take so many times as long while every rank computes.
 class SlowedSums final : public TimeModel {
  public:
-  SlowedSums(double slowdown, KindSeconds seconds) : slowdown_(slowdown), seconds_(seconds) {}
+  SlowedSums(double slowdown, KindSeconds seconds, double lost_share = 0)
+      : beside_{slowdown, lost_share}, seconds_(seconds) {}
   TimeParts parts(const plan::Plan&, Rank rank, const plan::Op& op, int busy) const override {
     return {.compute = seconds_(rank, op, busy)};
   }
-  double slowdown_beside_computing(const plan::Plan&, Rank, const plan::Op&) const override { return slowdown_; }
+  BesideComputing beside_computing(const plan::Plan&, Rank, const plan::Op&) const override { return beside_; }
   int cores() const override { return 2; }
   std::string source() const override { return "unit"; }
 
  private:
-  double slowdown_;
+  BesideComputing beside_;
   KindSeconds seconds_;
 };
 
@@ -194,6 +195,17 @@ TEST(SharedCores, AnExchangeBesideComputingTakesAsMuchLongerAsItWasMeasured) {
     EXPECT_NEAR(sums[0].end - sums[0].start, slowdown, 1e-12);
     // It takes from computing what it needs, however long it waits for that; the second one has the cores to itself.
     EXPECT_NEAR(plan::makespan(t), 2 + 20 + 20 + 1 + 1, 1e-12) << slowdown;
+  }
+}
+
+TEST(SharedCores, ComputingLosesAsMuchToAnExchangeAsWasMeasured) {
+  const plan::Plan plan = data_parallel(2, 2);
+  for (const double lost_share : {0.25, 0.5, 0.75}) {
+    const SlowedSums costs(2, {.forward = 1, .backward = 20, .all_reduce = 1}, lost_share);
+    const plan::Timeline t = simulate(plan, costs);
+    const auto sums = spans(plan, t, 0, plan::LaneKind::collectives, plan::Payload::gradients);
+    EXPECT_NEAR(sums[0].end - sums[0].start, 2, 1e-5);
+    EXPECT_NEAR(plan::makespan(t), 2 + 20 + (2 * lost_share + 20) + 1, 1e-4) << lost_share;
   }
 }
 

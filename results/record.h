@@ -119,7 +119,9 @@ struct PairedRound {
   struct Breakdowns {
     Breakdown predicted, measured;
   };
-  std::optional<Breakdowns> breakdown_s;  ///< of both, in the mean over ranks; nullopt: older files
+  /// Of both, in the mean over ranks, with the step time as their sum: shares are means over steps, which a slow one
+  /// moves more than it moves a median. nullopt: older files.
+  std::optional<Breakdowns> breakdown_s;
 };
 
 /// How far repeated measurements of a case are from each other: what no prediction can be expected to undercut.

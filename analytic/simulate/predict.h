@@ -14,9 +14,9 @@ namespace parabench::analytic {
 /// last ones, as many as are in flight: the median is the steady state's as long as these are fewer than half of
 /// `steps`, else that of what a run of this window measures. The breakdown is the mean over all of `steps`, draining
 /// included.
-///  - Interval: the same with every operation slower, and faster, by 1.96 x deviation_per_mad median absolute deviations
-///    (the 95 % range of normal noise), all together: a machine's noise is shared. Without deviations: the step time
-///    twice.
+///  - Interval: the same with every operation slower, and faster, by 1.96 x deviation_per_mad median absolute
+///    deviations (the 95 % range of normal noise), all together: a machine's noise is shared. Without deviations: the
+///    step time twice.
 ///  - Terms: what each stage's operations cost, what moves, and the sum of the busiest rank's step.
 /// Throws what simulate() throws.
 /// `counted`: what terms and closed forms count over, as in terms_of().

@@ -10,6 +10,18 @@
 #include "suite/run/case_file.h"
 
 namespace parabench::suite {
+namespace {
+
+/// So that the parts are of a step as long as that. As they are, of all parts 0.
+Breakdown of_step(Breakdown parts, double step_s) {
+  double sum = 0;
+  for (const auto& [name, part] : breakdown_fields) sum += parts.*part;
+  if (!(sum > 0)) return parts;
+  for (const auto& [name, part] : breakdown_fields) parts.*part *= step_s / sum;
+  return parts;
+}
+
+}  // namespace
 
 std::vector<results::PairedRound> pair_rounds(const protocol::PairedRounds& answer, const Subject& subject,
                                               const plan::Plan& plan) {
@@ -21,8 +33,11 @@ std::vector<results::PairedRound> pair_rounds(const protocol::PairedRounds& answ
         analytic::predict(plan, sizes, *costs.time, *costs.memory, protocol::paired_warmup, protocol::paired_steps);
     std::vector<Breakdown> of_ranks;
     for (const RankPredicted& rank : predicted.ranks) of_ranks.push_back(rank.breakdown_s);
-    rounds.push_back({predicted.step_time_s, median(round.step_s)});
-    if (round.breakdown_s) rounds.back().breakdown_s = {mean(of_ranks), *round.breakdown_s};
+    const double measured_s = median(round.step_s);
+    rounds.push_back({predicted.step_time_s, measured_s});
+    if (round.breakdown_s)
+      rounds.back().breakdown_s = {of_step(mean(of_ranks), predicted.step_time_s),
+                                   of_step(*round.breakdown_s, measured_s)};
   }
   return rounds;
 }

@@ -47,10 +47,7 @@ TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
   const analytic::Sizes sizes(launch.model);
   for (const protocol::PairedRound& round : answer.rounds) {
     EXPECT_EQ(round.step_s.size(), 2 * samples) << "before and after";
-    double parts_s = 0;
-    for (const auto& [name, part] : breakdown_fields) parts_s += round.breakdown_s.value().*part;
-    EXPECT_LE(parts_s, (1 + 1e-9) * std::ranges::max(round.step_s));
-    EXPECT_GT(round.breakdown_s->backward, 0);
+    EXPECT_GT(round.breakdown_s.value().backward, 0);
     for (const auto& [key, curve] : round.calibration.all_reduce)
       for (const analytic::CurvePoint& point : curve) {
         EXPECT_GT(point.bytes, 0) << key.comm;

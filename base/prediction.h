@@ -56,7 +56,8 @@ struct Predicted {
   std::optional<double> canary_matrix_product_s;
   std::optional<LaunchesBehind> calibrated_by;               ///< nullopt: not calibrated, emulated, or not known
   std::map<std::string, double> second_opinion_step_time_s;  ///< closed forms by name
-  std::optional<StepTimeline> timeline;  ///< of a typical step; nullopt: too long, or a file of schema 1.6 or before
+  std::optional<StepTimeline>
+      timeline;  ///< of a typical step; nullopt: too long, waiting for samples, or a file of schema 1.6 or before
 };
 
 }  // namespace parabench

@@ -43,6 +43,8 @@ RankCountKey message_key(const Case& spec, bool between_hosts) {
   return {std::string(to_text(spec.comm)), spec.np, measured_device(spec), hosts, most};
 }
 
+LoadKey load_key(const Case& spec) { return {to_text(spec.dataset), spec.loader}; }
+
 UpdateKey update_key(const Case& spec) { return {measured_device(spec), spec.optimizer.name}; }
 
 DeviceKind measured_device(const Case& spec) {

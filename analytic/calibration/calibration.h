@@ -55,8 +55,9 @@ struct CurvePoint {
   std::int64_t bytes = 0;
   double seconds = 0;   ///< while nobody computes
   double loaded_s = 0;  ///< while every rank of the launch computes on one thread; 0: not measured
-  /// Of what a rank computes meanwhile, in the mean over ranks, in 0..1; 0: not measured, as of what is too short.
-  double lost_share = 0;
+  /// Share of its computing that a rank loses meanwhile, in the mean over those that take part; nullopt: not measured,
+  /// as of what is too short.
+  std::optional<double> lost_share = {};
 };
 using Curve = std::vector<CurvePoint>;  ///< ascending bytes, unique
 
@@ -79,6 +80,13 @@ struct UpdateKey {
   auto operator<=>(const UpdateKey&) const = default;
 };
 
+/// Whose samples a rank's loader makes, and with how many threads.
+struct LoadKey {
+  std::string dataset;  ///< as in case ids, parameters included
+  int threads = 1;
+  auto operator<=>(const LoadKey&) const = default;
+};
+
 /// What one launch measured, or what several did together (combine.h).
 struct Calibration {
   MachineInfo machine;
@@ -92,7 +100,10 @@ struct Calibration {
   std::map<RankCountKey, Curve> point_to_point;              ///< one way, half a ping-pong
   std::map<UpdateKey, RatesByBusy> update_s_per_parameter;   ///< cpu: one thread per rank
   std::map<DeviceKind, RatesByBusy> copy_bytes_per_s;        ///< of a GPU, from pinned host memory
-  std::map<DeviceKind, double> step_overhead_s;              ///< executor's own time per operation
+  /// By ranks that load at the same time: from sample to sample while nobody computes, longer where a chain of layers
+  /// beside them had to wait for its samples.
+  std::map<LoadKey, RatesByBusy> load_s_per_sample;
+  std::map<DeviceKind, double> step_overhead_s;  ///< executor's own time per operation
   /// Resident bytes of a rank's process beside its counted memory, at the peaks of both in a launch's first chain of
   /// layers: program and libraries, what these make for the layers, the allocator's slack. Of one launch, whose layers
   /// say of what model; 0: of several, on GPUs, not measured.
@@ -116,6 +127,8 @@ RankCountKey reduction_key(const Case& spec, const GroupShape& shape);
 RankCountKey message_key(const Case& spec, bool between_hosts);
 /// The key of the updates of a case.
 UpdateKey update_key(const Case& spec);
+/// The key of a case's loaders.
+LoadKey load_key(const Case& spec);
 /// The key of a layer on an input of shape `in` under a case. `first`: layer 0 of the model, whose input needs no
 /// gradient.
 LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks);

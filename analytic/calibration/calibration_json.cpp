@@ -25,7 +25,7 @@ constexpr std::string_view format_name = "parabench calibration";
 // graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries. 3: every launch whole,
 // curves by hosts. 3.1: curves of reduce-scatters and all-gathers; resident memory of processes. 3.2: curves
 // while ranks compute. 3.3: layers of ranks side by side as these take in the mean, no more as the slowest
-// does; what computing loses to exchanges.
+// does; what computing loses to exchanges; loaders.
 constexpr int schema_major = 3, merged_major = 2;
 constexpr std::string_view schema_version = "3.3";
 
@@ -94,7 +94,7 @@ json curves_to_json(const std::map<RankCountKey, Curve>& curves) {
     for (const CurvePoint& p : curve) {
       points.push_back({{"bytes", p.bytes}, {"seconds", p.seconds}});
       if (p.loaded_s > 0) points.back()["loaded_s"] = p.loaded_s;
-      if (p.lost_share > 0) points.back()["lost_share"] = p.lost_share;
+      if (p.lost_share) points.back()["lost_share"] = *p.lost_share;
     }
     rows.push_back({{"comm", key.comm},
                     {"ranks", key.ranks},
@@ -115,8 +115,10 @@ std::map<RankCountKey, Curve> curves_from_json(const JsonReader& rows) {
       curve.push_back({.bytes = bytes(p, "bytes"),
                        .seconds = p.get_at_least("seconds", 0.0),
                        .loaded_s = p.has("loaded_s") ? p.get_at_least("loaded_s", 0.0) : 0,
-                       .lost_share = p.has("lost_share") ? p.get_at_least("lost_share", 0.0) : 0});
-      if (curve.back().lost_share > 1) throw p.at("lost_share").error("a share, at most 1");
+                       .lost_share = {}});
+      if (!p.has("lost_share")) continue;
+      curve.back().lost_share = p.get_at_least("lost_share", 0.0);
+      if (*curve.back().lost_share > 1) throw p.at("lost_share").error("a share, at most 1");
     }
     sort_unique(curve, &CurvePoint::bytes, points);
     RankCountKey key{row.get<std::string>("comm"), row.get_at_least("ranks", 1), device_of(row)};
@@ -130,9 +132,13 @@ std::map<RankCountKey, Curve> curves_from_json(const JsonReader& rows) {
 }
 
 json named(DeviceKind device) { return {{"device", to_text(device)}}; }
+json named(const LoadKey& key) { return {{"dataset", key.dataset}, {"threads", key.threads}}; }
 json named(const UpdateKey& key) { return {{"device", to_text(key.device)}, {"optimizer", key.optimizer}}; }
 
 void read_key(const JsonReader& row, DeviceKind& device) { device = device_of(row); }
+void read_key(const JsonReader& row, LoadKey& key) {
+  key = {row.get<std::string>("dataset"), row.get_at_least("threads", 1)};
+}
 void read_key(const JsonReader& row, UpdateKey& key) {
   // Files of schema 2.4 know this optimizer alone and do not name it.
   key = {device_of(row), row.find<std::string>("optimizer").value_or(UpdateKey{}.optimizer)};
@@ -224,6 +230,7 @@ json launch_to_json(const Calibration& launch) {
           {"point_to_point", curves_to_json(launch.point_to_point)},
           {"update_s_per_parameter", rates_to_json(launch.update_s_per_parameter)},
           {"copy_bytes_per_s", rates_to_json(launch.copy_bytes_per_s)},
+          {"load_s_per_sample", rates_to_json(launch.load_s_per_sample)},
           {"step_overhead_s", overhead_of(launch, DeviceKind::cpu)},
           {"process_bytes", launch.process_bytes},
           {"gpu", gpu_figures_to_json(launch)}};
@@ -259,6 +266,8 @@ Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine) 
   launch.point_to_point = curves_from_json(row.at("point_to_point"));
   read_rates(row.at("update_s_per_parameter"), launch.update_s_per_parameter);
   read_rates(row.at("copy_bytes_per_s"), launch.copy_bytes_per_s);
+  if (row.has("load_s_per_sample"))  // unknown to files of schema 3.2
+    read_rates(row.at("load_s_per_sample"), launch.load_s_per_sample);
   if (const double s = row.get_at_least("step_overhead_s", 0.0); s > 0) launch.step_overhead_s[DeviceKind::cpu] = s;
   if (row.has("process_bytes")) launch.process_bytes = bytes(row, "process_bytes");  // unknown to files of schema 3.0
   if (row.has("gpu")) read_gpu_figures(row.at("gpu"), launch);

@@ -85,12 +85,12 @@ void combine_curves(Calibration& into, std::map<RankCountKey, Curve> Calibration
       for (const CurvePoint& point : curve) {
         all[key][point.bytes].alone.push_back(point.seconds);
         if (point.loaded_s > 0) all[key][point.bytes].loaded.push_back(point.loaded_s);
-        if (point.lost_share > 0) all[key][point.bytes].lost.push_back(point.lost_share);
+        if (point.lost_share) all[key][point.bytes].lost.push_back(*point.lost_share);
       }
-  const auto median_or_zero = [](const std::vector<double>& values) { return values.empty() ? 0 : median(values); };
   for (const auto& [key, points] : all)
     for (const auto& [bytes, of] : points)
-      (into.*curves)[key].push_back({bytes, median(of.alone), median_or_zero(of.loaded), median_or_zero(of.lost)});
+      (into.*curves)[key].push_back({bytes, median(of.alone), of.loaded.empty() ? 0 : median(of.loaded),
+                                     of.lost.empty() ? std::nullopt : std::optional(median(of.lost))});
 }
 
 template <class Key>
@@ -122,7 +122,8 @@ void combine_figure(Calibration& into, Value Calibration::*figure) {
 
 /// What one value is of.
 using ValueKey = std::variant<std::tuple<LayerKey, int, bool>, std::tuple<std::string, RankCountKey, std::int64_t>,
-                              std::pair<UpdateKey, int>, std::pair<DeviceKind, int>, DeviceKind, std::string>;
+                              std::pair<UpdateKey, int>, std::pair<DeviceKind, int>, std::pair<LoadKey, int>,
+                              DeviceKind, std::string>;
 
 std::vector<ValueKey> values_of(const Calibration& launch) {
   std::vector<ValueKey> values;
@@ -142,6 +143,8 @@ std::vector<ValueKey> values_of(const Calibration& launch) {
   for (const auto& [key, rates] : launch.update_s_per_parameter)
     for (const auto& [busy, rate] : rates) values.emplace_back(std::pair(key, busy));
   for (const auto& [key, rates] : launch.copy_bytes_per_s)
+    for (const auto& [busy, rate] : rates) values.emplace_back(std::pair(key, busy));
+  for (const auto& [key, rates] : launch.load_s_per_sample)
     for (const auto& [busy, rate] : rates) values.emplace_back(std::pair(key, busy));
   for (const auto& [device, seconds] : launch.step_overhead_s) values.emplace_back(device);
   for (const auto& [comm, bytes] : launch.communicator_bytes) values.emplace_back("communicator_bytes " + comm);
@@ -173,6 +176,7 @@ Calibration combined(std::vector<Calibration> launches) {
   combine_curves(all, &Calibration::point_to_point);
   combine_rates(all, &Calibration::update_s_per_parameter);
   combine_rates(all, &Calibration::copy_bytes_per_s);
+  combine_rates(all, &Calibration::load_s_per_sample);
   combine_entries(all, &Calibration::step_overhead_s);
   combine_entries(all, &Calibration::communicator_bytes);
   combine_figure(all, &Calibration::launch_floor_s);

@@ -25,6 +25,15 @@ double between(int busy, int below, double low, int above, double high) {
   return above == below || busy <= below ? low : low + (high - low) * (busy - below) / (above - below);
 }
 
+/// More ranks than were measured cost as those.
+double at_busy(const RatesByBusy& rates, int ranks) {
+  auto above = rates.lower_bound(ranks);
+  if (above == rates.end()) --above;
+  auto below = above;
+  if (above->first > ranks && above != rates.begin()) --below;
+  return between(ranks, below->first, below->second, above->first, above->second);
+}
+
 std::vector<LayerTiming> with_parts(std::vector<LayerTiming> timings) {
   std::erase_if(timings, [](const LayerTiming& t) { return !t.split; });
   return timings;
@@ -153,12 +162,12 @@ double update_rate(const Calibration& calibration, const Case& spec, int busy_ra
     throw unmeasured(
         fmt::format("no update rate of device:{}, optimizer:{}", to_text(spec.device), spec.optimizer.name),
         "update seconds per parameter");
-  const RatesByBusy& rates = known->second;
-  auto above = rates.lower_bound(busy_ranks);
-  if (above == rates.end()) --above;
-  auto below = above;
-  if (above->first > busy_ranks && above != rates.begin()) --below;
-  return between(busy_ranks, below->first, below->second, above->first, above->second);
+  return at_busy(known->second, busy_ranks);
+}
+
+double load_rate(const Calibration& calibration, const Case& spec, int loading_ranks) {
+  const auto known = calibration.load_s_per_sample.find(load_key(spec));
+  return known == calibration.load_s_per_sample.end() ? 0 : at_busy(known->second, loading_ranks);
 }
 
 }  // namespace parabench::analytic

@@ -72,5 +72,8 @@ Curve slowest_message_curve(const Calibration& calibration, const plan::Plan& pl
 /// Seconds of an update by the case's optimizer, whatever its extras, per parameter. More ranks than were measured wait
 /// for the same memory and cost as those.
 double update_rate(const Calibration& calibration, const Case& spec, int busy_ranks);
+/// Seconds from sample to sample of a rank's loader while so many ranks of its host load, likewise; 0: nobody measured
+/// it.
+double load_rate(const Calibration& calibration, const Case& spec, int loading_ranks);
 
 }  // namespace parabench::analytic

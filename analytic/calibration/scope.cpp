@@ -94,6 +94,7 @@ Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec
       }
     }
     promised.update_s_per_parameter[update_key(spec)][busy] = 1e-9;
+    if (spec.input == InputKind::host) promised.load_s_per_sample[load_key(spec)][busy] = 1e-9;
   }
   for (const GroupShape& group : scope.groups) promised.all_reduce[reduction_key(spec, group)] = curve;
   for (const auto& [collective, group] : scope.shares)

@@ -38,6 +38,9 @@ class AblatedTimes final : public TimeModel {
   BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     return base_->beside_computing(plan, rank, op);
   }
+  double load_s_per_sample(const plan::Plan& plan, int loading_ranks) const override {
+    return base_->load_s_per_sample(plan, loading_ranks);
+  }
   Link link(const plan::Plan& plan) const override { return base_->link(plan); }
   std::string assumption(const plan::Plan& plan) const override { return base_->assumption(plan); }
   std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {

@@ -78,6 +78,11 @@ class CalibratedTimes final : public TimeModel {
     return collective_beside_computing(measured_->calibration, plan.spec, op.kind, shape, bytes);
   }
 
+  double load_s_per_sample(const plan::Plan& plan, int loading_ranks) const override {
+    const bool loads = plan.spec.input == InputKind::host && plan.spec.device != DeviceKind::emulated;
+    return loads ? load_rate(measured_->calibration, plan.spec, loading_ranks) : 0;
+  }
+
   Link link(const plan::Plan& plan) const override {
     const std::vector<Rank> holders = plan::holders(plan, StageId(0));
     const auto p = static_cast<int>(holders.size());

@@ -24,12 +24,13 @@ BesideComputing beside_computing(const Curve& curve, std::int64_t bytes) {
     if (!(point.loaded_s > 0)) continue;
     alone.push_back(point);
     loaded.push_back({point.bytes, point.loaded_s});
-    if (point.lost_share > 0) lost.push_back({point.bytes, point.lost_share});
+    if (point.lost_share) lost.push_back({point.bytes, *point.lost_share});
   }
   if (alone.empty()) return {};
   const double seconds = at_bytes(alone, bytes);
-  return {.slowdown = seconds > 0 ? at_bytes(loaded, bytes) / seconds : 0,
-          .lost_share = lost.empty() ? 0 : at_bytes(lost, std::min(bytes, lost.back().bytes))};
+  BesideComputing beside{.slowdown = seconds > 0 ? at_bytes(loaded, bytes) / seconds : 0};
+  if (!lost.empty()) beside.lost_share = at_bytes(lost, std::min(bytes, lost.back().bytes));
+  return beside;
 }
 
 /// Of an all-reduce among members that are all as far from each other: messages one after the other, and the buffers

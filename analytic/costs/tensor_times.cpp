@@ -59,6 +59,9 @@ class TensorTimes final : public TimeModel {
   BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     return passes_->beside_computing(plan, rank, op);
   }
+  double load_s_per_sample(const plan::Plan& plan, int loading_ranks) const override {
+    return passes_->load_s_per_sample(plan, loading_ranks);
+  }
   Link link(const plan::Plan& plan) const override { return passes_->link(plan); }
   std::string assumption(const plan::Plan& plan) const override { return passes_->assumption(plan); }
   std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {

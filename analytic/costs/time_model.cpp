@@ -24,6 +24,8 @@ double TimeModel::deviation_s(const plan::Plan&, Rank, const plan::Op&, int) con
 
 BesideComputing TimeModel::beside_computing(const plan::Plan&, Rank, const plan::Op&) const { return {}; }
 
+double TimeModel::load_s_per_sample(const plan::Plan&, int) const { return 0; }
+
 Link TimeModel::link(const plan::Plan&) const { return {.bytes_per_s = std::numeric_limits<double>::infinity()}; }
 
 std::string TimeModel::link_source() const { return source(); }

@@ -1,6 +1,7 @@
 // How long an operation takes, in named parts.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "analytic/closed_forms/closed_forms.h"
@@ -30,9 +31,9 @@ struct BesideComputing {
   /// than that: it hands over between ranks again and again, and each waits for its turn on its core. Less: what has
   /// slept is woken first.
   double slowdown = 0;
-  /// What a rank loses of its computing, in 0..1; 0: unknown, it then loses the time for which the exchange has its
+  /// Share of its computing that a rank loses; nullopt: unknown, it then loses the time for which the exchange has its
   /// core. More than that: what the exchange reads and writes drives what computing needs out of the caches.
-  double lost_share = 0;
+  std::optional<double> lost_share = {};
 };
 
 /// Seconds of the operations of one plan. Pure: same question, same answer.
@@ -45,10 +46,14 @@ class TimeModel {
   virtual TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const = 0;
   /// Their sum, exactly. A model that knows it before its parts overrides it: simulate() asks for every operation.
   virtual double seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const;
-  /// Median absolute deviation of seconds() over the calibration's repetitions; 0 where unknown.
+  /// Median absolute deviation of seconds(): of one rank alone over the calibration's repetitions, of several that
+  /// compute side by side by how far these are apart in a step; 0 where unknown.
   virtual double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const;
   /// Of a message or collective.
   virtual BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
+  /// Of a loader whose rank is one of so many on its host that load: seconds from sample to sample; 0: unknown, or
+  /// samples stay on the device.
+  virtual double load_s_per_sample(const plan::Plan& plan, int loading_ranks) const;
   /// The link between neighbours, for closed forms. Of replicas: a ring over it takes as long as their all-reduce.
   /// Needs no measurement that the plan's own operations do not need.
   virtual Link link(const plan::Plan& plan) const;

@@ -42,6 +42,9 @@ class ChangedTimes final : public TimeModel {
   BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     return base_->beside_computing(plan, rank, op);
   }
+  double load_s_per_sample(const plan::Plan& plan, int loading_ranks) const override {
+    return base_->load_s_per_sample(plan, loading_ranks);
+  }
   Link link(const plan::Plan& plan) const override {
     const auto& [bandwidth, latency, device, cores, uplink] = what_if_;
     const Link base = base_->link(plan);

@@ -124,7 +124,9 @@ void SharingActivities::weigh(Running& running) const {
   const double left = cores_ - share * ends;  // to those that compute
   const double weight = left > 0 ? std::min(most_weight, share * computing / left) : most_weight;
   running.weight = std::max<std::int64_t>(1, std::llround(weight * weight_unit));
-  running.lost = std::llround(beside.lost_share * weight_unit);
+  if (!beside.lost_share) return;
+  const double has = std::min(1.0, static_cast<double>(cores_) / computing);  // of a core, a rank that computes
+  running.lost = std::llround(*beside.lost_share * has * weight_unit);
 }
 
 void SharingActivities::place_in_racks(Running& running, const std::vector<Rank>& ranks) const {
@@ -196,12 +198,12 @@ void SharingActivities::count(const Running& running, int times) {
     const int ends = times * ends_on(running, host);
     load_.cores[host] += ends;
     load_.weights[host] += running.weight * ends;
-    load_.lost[host] += running.lost * ends;
+    load_.lost[host] += running.lost.value_or(0) * ends;
     if (plan::is_collective(running.activity.op->kind)) load_.streaming[host] += ends;
   }
   for (const int port : running.ports) load_.passing[port] += times;
   if (running.streams) load_.streaming[running.host] += times;
-  if (running.weight != weight_unit || running.lost > 0) weighted_ += times;
+  if (running.weight != weight_unit || running.lost) weighted_ += times;
   if (!running.computes) return;
   load_.busy[running.host] += times;
   load_.computing[running.host] += times * running.demand;
@@ -221,7 +223,7 @@ void SharingActivities::count_exchanges() {
   exchanges_.assign(ranks_of_host_.size(), 0);
   for (const int number : running_) {
     const Running& running = places_[number];
-    if (running.computes || running.lost > 0) continue;
+    if (running.computes || running.lost) continue;
     for (std::size_t host = 0; host < exchanges_.size(); ++host) {
       const int ends = ends_on(running, host);
       if (ends == 0) continue;

@@ -35,17 +35,17 @@ class SharingActivities {
   struct Running {
     Activity activity;
     bool computes = false;
-    bool streams = false;      ///< computes little and moves much: an update, an addition
-    int host = 0;              ///< of a compute operation
-    int demand = 0;            ///< cores that it would use, of all hosts together
-    std::int64_t weight = 0;   ///< of each of them where threads share cores, in parts of weight_unit
-    std::int64_t lost = 0;     ///< of a core, to computing, by each of them, in such parts; 0: by their weight
-    std::vector<int> on_host;  ///< of each; empty: there is one host
-    std::vector<int> ports;    ///< of hosts, each named once, that it passes through; empty: none
-    double on_link = 0;        ///< share of its time that gets longer when others pass
-    int sharers = 1;           ///< messages for whose share of the link its time was asked
-    std::vector<int> uplinks;  ///< ports of racks, likewise
-    double links_up = 0;       ///< of hosts, that it fills in each of these where it has them to itself
+    bool streams = false;              ///< computes little and moves much: an update, an addition
+    int host = 0;                      ///< of a compute operation
+    int demand = 0;                    ///< cores that it would use, of all hosts together
+    std::int64_t weight = 0;           ///< of each of them where threads share cores, in parts of weight_unit
+    std::optional<std::int64_t> lost;  ///< of a core, to computing, by each, in such parts; nullopt: by their weight
+    std::vector<int> on_host;          ///< of each; empty: there is one host
+    std::vector<int> ports;            ///< of hosts, each named once, that it passes through; empty: none
+    double on_link = 0;                ///< share of its time that gets longer when others pass
+    int sharers = 1;                   ///< messages for whose share of the link its time was asked
+    std::vector<int> uplinks;          ///< ports of racks, likewise
+    double links_up = 0;               ///< of hosts, that it fills in each of these where it has them to itself
   };
   /// What runs at a moment.
   struct Load {

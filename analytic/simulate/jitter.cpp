@@ -1,19 +1,19 @@
 #include "analytic/simulate/jitter.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/random.h"
 #include "base/statistics.h"
 
 namespace parabench::analytic {
 
-Jittered::Jittered(const TimeModel& base, int ranks) : base_(base), z_(static_cast<std::size_t>(ranks)) {
+Jittered::Jittered(const TimeModel& base, const plan::Plan& plan) : base_(base), z_(plan.ranks.size()) {
+  std::vector<int> order;
+  for (int rank = 0; rank < std::ssize(plan.ranks); ++rank)
+    if (std::ranges::find(plan.servers, Rank(rank)) == plan.servers.end()) order.push_back(rank);
   // Neighbours in a pipeline are no more alike than others.
-  std::vector<int> order(z_.size());
-  std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, {}, [](int rank) { return counter_hash(0, hash_name("jitter"), rank); });
-  const std::vector<double> scores = normal_scores(ranks);
+  const std::vector<double> scores = normal_scores(static_cast<int>(order.size()));
   for (std::size_t k = 0; k < order.size(); ++k) z_[order[k]] = scores[k];
 }
 

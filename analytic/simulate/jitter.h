@@ -9,13 +9,13 @@ namespace parabench::analytic {
 
 /// Another model's times, in which every rank is now faster and now slower than it is in the mean: in a step all its
 /// passes take their time plus z times deviation_per_mad of their deviation (deviation_s()), never less than nothing.
-/// The z of the ranks are normal_scores() in a random order, which change their signs from step to step. So in each
-/// step the slowest of all ranks is as slow as it is in the mean of many steps, and in two steps each rank does as much
-/// as without jitter: ranks that meet in every step go by the slowest of them, ranks that run ahead of each other make
-/// up for some of it, and two steps tell as much as many. `base` outlives it.
+/// The z of the ranks that compute are normal_scores() in a random order, which change their signs from step to step.
+/// So in each step the slowest of them is as slow as it is in the mean of many steps, and in two steps each rank does
+/// as much as without jitter: ranks that meet in every step go by the slowest of them, ranks that run ahead of each
+/// other make up for some of it, and two steps tell as much as many. `base` outlives it.
 class Jittered final : public TimeModel {
  public:
-  Jittered(const TimeModel& base, int ranks);
+  Jittered(const TimeModel& base, const plan::Plan& plan);
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override;
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     return base_.deviation_s(plan, rank, op, busy_ranks);
@@ -30,7 +30,7 @@ class Jittered final : public TimeModel {
 
  private:
   const TimeModel& base_;
-  std::vector<double> z_;  ///< by rank, in steps of an even number
+  std::vector<double> z_;  ///< by rank, in steps of an even number; 0 of servers
 };
 
 }  // namespace parabench::analytic

@@ -7,6 +7,7 @@
 #include "analytic/closed_forms/second_opinion.h"
 #include "analytic/memory/peak_memory.h"
 #include "analytic/simulate/jitter.h"
+#include "analytic/simulate/loading.h"
 #include "analytic/simulate/simulate.h"
 #include "analytic/simulate/simulate_window.h"
 #include "analytic/simulate/step_parts.h"
@@ -64,7 +65,7 @@ std::optional<StepTimeline> typical_step(const SimulatedWindow& window, const pl
 
 Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
                   int warmup, int steps, const plan::Plan& counted) {
-  const Jittered jittered(time, static_cast<int>(plan.ranks.size()));
+  const Jittered jittered(time, plan);
   // A rank alone waits for nobody.
   const bool meet_unequal = plan.spec.np > 1 && time.cores() > 0 && time.source() == "calibrated";
   const TimeModel& simulated = meet_unequal ? jittered : time;
@@ -85,13 +86,14 @@ Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& t
   }
   const std::vector<Breakdown> parts = plan::breakdowns(window.plan, window.timeline, StepId(window.discarded));
   const std::vector<MemoryUsage> memories = peak_memories(window.plan, sizes, memory, window.timeline);
+  result.timeline = typical_step(window, asked);
   for (int rank = 0; rank < static_cast<int>(plan.ranks.size()); ++rank) {
     result.ranks.push_back({.rank = Rank(rank), .peak_memory = memories[rank], .breakdown_s = parts[rank]});
   }
+  wait_for_samples(result, plan, time);
   result.step_parts = step_parts(plan, time, busiest_rank(result.ranks));
   result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s, counted);
   result.second_opinion_step_time_s = second_opinions(counted, sizes, time);
-  result.timeline = typical_step(window, asked);
   return result;
 }
 

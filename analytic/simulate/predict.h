@@ -10,13 +10,15 @@ namespace parabench::analytic {
 
 /// Predicts the steady step time of `plan` (as made, not yet unrolled): simulates `steps` steps after `warmup`
 /// discarded ones, as the executor runs them, and takes the median step; beside it the makespan of one step alone.
+/// Calibrated ranks that share cores are unequal (jitter.h), over one step more where that makes their number even. A
+/// step that is shorter than its slowest loader waits for that (wait_for_samples(), loading.h).
 /// Uses the two models alone. An asynchronous plan fills its pipeline in the window's first steps and drains it in the
 /// last ones, as many as are in flight: the median is the steady state's as long as these are fewer than half of
 /// `steps`, else that of what a run of this window measures. The breakdown is the mean over all of `steps`, draining
 /// included.
-///  - Interval: the same with every operation slower, and faster, by 1.96 x deviation_per_mad median absolute
-///    deviations (the 95 % range of normal noise), all together: a machine's noise is shared. Without deviations: the
-///    step time twice.
+///  - Interval: the same with every operation slower, and faster, by 1.96 x deviation_per_mad times its deviation
+///    (TimeModel::deviation_s; the 95 % range of normal noise), all together: a machine's noise is shared. Without
+///    deviations: the step time twice.
 ///  - Terms: what each stage's operations cost, what moves, and the sum of the busiest rank's step.
 /// Throws what simulate() throws.
 /// `counted`: what terms and closed forms count over, as in terms_of().

@@ -21,12 +21,12 @@ namespace parabench::analytic {
 ///    being the weights of all threads, computing ones of 1. w is such that it is slowed down by
 ///    time.beside_computing().slowdown while every rank of its fullest host computes on one thread, at most 20; 1 where
 ///    that is unknown, so that all share equally. Computing threads divide equally what is left of the cores: each
-///    thread of a message or collective takes lost_share of a core from them, or what it gets where that is unknown.
-///    What an operation suffered when it was measured (busy ranks; more threads than cores) is not charged again; of
-///    several hosts the slowest counts. The work of GPUs takes no cores. Seconds of computing follow the number of
-///    ranks of the host that compute, moment by moment; those of what moves much memory and computes little (updates,
-///    additions) the number of its ranks that do, or take part in a collective: they share the memory's rate, of which
-///    passes take little. Where time.cores() is 0, busy_ranks is 1.
+///    thread of a message or collective takes lost_share of what a rank has from them, or what it gets where that is
+///    unknown. What an operation suffered when it was measured (busy ranks; more threads than cores) is not charged
+///    again; of several hosts the slowest counts. The work of GPUs takes no cores. Seconds of computing follow the
+///    number of ranks of the host that compute, moment by moment; those of what moves much memory and computes little
+///    (updates, additions) the number of its ranks that do, or take part in a collective: they share the memory's rate,
+///    of which passes take little. Where time.cores() is 0, busy_ranks is 1.
 ///  - There, too, messages and collectives between hosts share the links of their hosts, which have a port for each
 ///    direction: parts().transfer is stretched by how many pass through the fullest port that they pass through, a
 ///    collective through both of every host that it has members on. What a message shares its link with anyway

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analytic/closed_forms/strategy_forms.h"
+#include "analytic/simulate/loading.h"
 #include "analytic/simulate/step_parts.h"
 #include "base/case_text.h"
 #include "base/optimizer.h"
@@ -107,6 +108,16 @@ class Writer {
           "collectives one after the other / backwards, T_AR / tB: below 1 the backward could hide all but the last of "
           "them",
           with_assumption("Jayarajan et al., MLSys'19; Peng et al., SOSP'19"));
+  }
+
+  /// The slowest loader, where that is known.
+  void loading() {
+    const std::vector<double> seconds = loading_s(plan_, time_);
+    const auto slowest = std::ranges::max_element(seconds);
+    if (slowest == seconds.end() || *slowest == 0) return;
+    add(fmt::format("loading[rank {}]", slowest - seconds.begin()), *slowest, "s",
+        "samples that the rank reads in a step x seconds from sample to sample, beside the step",
+        "loaders on their own");
   }
 
   /// The GPU of the rank that needs most of its memory.
@@ -395,9 +406,12 @@ std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const Tim
   const double mean_bubble = bubbles / static_cast<double>(ranks.size());
   writer.add("bubble_fraction", step_s > 0 ? mean_bubble / step_s : 0, "1", "mean over ranks of bubble / step time",
              "simulated timeline");
-  writer.add("step_time", step_s, "s",
-             "median of the steady steps; forward + backward + update + communication_exposed + bubble are its mean",
-             "simulated timeline");
+  writer.add(
+      "step_time", step_s, "s",
+      "median of the steady steps, or what the slowest loader takes where that is more; the breakdown adds up to its "
+      "mean",
+      "simulated timeline");
+  writer.loading();
   writer.replication();
   writer.exchanges_over_backward();
   writer.device_memory(memory, ranks);

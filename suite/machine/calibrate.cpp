@@ -15,7 +15,8 @@ namespace parabench::suite {
 namespace {
 
 /// Whether the layers were measured at the sizes of the plan's pieces, or at smaller and larger ones, with their
-/// backwards split where the plan's are, and the plan's collectives in groups of their own shape.
+/// backwards split where the plan's are, the plan's collectives in groups of their own shape, and how fast samples are
+/// read from files.
 bool covers(const analytic::Calibration& known, const Subject& subject, const plan::Plan& plan) {
   const auto inputs = models::boundaries(subject.model);
   const bool split = plan::uses(plan, plan::OpKind::backward_input);
@@ -25,6 +26,8 @@ bool covers(const analytic::Calibration& known, const Subject& subject, const pl
   for (const auto& [collective, shape] : scope.shares)
     if (!analytic::find_share_curve(known, subject.spec, collective, shape)) return false;
   const int busy = ranks_on_fullest_host(plan.placement, subject.spec.np);
+  if (datasets::is_from_files(subject.dataset.source) && analytic::load_rate(known, subject.spec, busy) == 0)
+    return false;
   for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
     const auto found =
         known.layers.find(analytic::layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, busy));

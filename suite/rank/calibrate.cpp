@@ -8,6 +8,7 @@
 #include "base/case_text.h"
 #include "suite/rank/calibration_blocks.h"
 #include "suite/rank/canary.h"
+#include "suite/rank/loading.h"
 #include "suite/rank/resident.h"
 #include "suite/rank/transfers.h"
 
@@ -46,6 +47,7 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
   }
   calibration.process_bytes = process_bytes;
   const std::int64_t outside_chains = outside_allocator();
+  time_loading(launch, comm, analytic::calibration_scope(launch.plan).samples.front(), calibration);
   time_copies(launch, comm, device, calibration);
   const ReductionBuffer buffer = reduction_buffer(launch, comm, device);
   time_exchanges(launch, comm, device, buffer, {}, calibration);

@@ -26,15 +26,16 @@ struct StepSideBySide {
   double mean_s = 0;       ///< of what the ranks took for it
   double deviation_s = 0;  ///< of normal ranks, of which the slowest is as far from the mean as it was: normal_scores()
 };
-/// Of steps that all ranks made side by side. Collective, with as many steps on each.
+/// Of steps that all ranks made side by side. Collective, with as many steps on each. Precondition: two ranks or more.
 StepSideBySide step_side_by_side(comm::Communicator& comm, std::span<const double> steps_s);
 
 /// Times layers and updates in chains of so many samples, on one rank alone and then on all ranks at once: the first of
 /// the fullest host, as the plan is placed. Where each host has one rank, a rank is alone on its host anyway, and all
 /// at once count. Of several on a host layers have their share of what ranks took for a step in the mean, and deviate
 /// by as much as makes the slowest of them as slow as it was (but for replayed ones, in which nobody saw):
-/// step_side_by_side(). An update of all ranks at once takes `slowdown` times what it takes on one alone. Collective;
-/// on rank 0 `calibration` gets all of it, on the others what is of no use.
+/// step_side_by_side(). An update of all ranks at once takes `slowdown` times what it takes on one alone. Where a chain
+/// had to wait for its samples, its loader is noted, too (LayerChain::loading_s). Collective; on rank 0 `calibration`
+/// gets all of it, on the others what is of no use.
 void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, LayerChains& chains,
                  const std::vector<int>& samples, const ChainEffort& effort, double slowdown,
                  analytic::Calibration& calibration);

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <thread>
@@ -45,7 +46,7 @@ class Work {
                              pass_ = torch::zeros({pass_elements}).chunk(pieces);
 };
 
-/// Median seconds of each kind.
+/// Mean seconds of each kind, since ranks that share a core take turns on it.
 std::array<double, Work::kinds> seconds_of(Work& work) {
   std::array<std::vector<double>, Work::kinds> seconds;
   double last = now_s();
@@ -56,7 +57,7 @@ std::array<double, Work::kinds> seconds_of(Work& work) {
       return true;
     });
   }
-  return {median(seconds[Work::of_product]), median(seconds[Work::of_pass])};
+  return {mean(seconds[Work::of_product]), mean(seconds[Work::of_pass])};
 }
 
 }  // namespace
@@ -86,6 +87,14 @@ void compute_beside(const std::function<void(const std::atomic<double>&)>& excha
   beside.join();
   at::set_num_threads(threads);
   if (error) std::rethrow_exception(error);
+}
+
+std::optional<double> lost_share(std::span<const ComputedBeside> ranks) {
+  constexpr double long_enough_s = 2e-3;
+  std::vector<double> shares;
+  for (const auto& [passed_s, computed_s] : ranks)
+    if (passed_s >= long_enough_s) shares.push_back(std::clamp(1 - computed_s / passed_s, 0.0, 1.0));
+  return shares.empty() ? std::nullopt : std::optional(mean(shares));
 }
 
 }  // namespace parabench::rank

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
+#include <span>
 
 namespace parabench::rank {
 
@@ -12,5 +14,14 @@ namespace parabench::rank {
 /// communicates, timed right before; where it grows more slowly than time does, computing loses the rest. To be called
 /// by all ranks that compute beside each other at the same time. Rethrows what `exchange` throws.
 void compute_beside(const std::function<void(const std::atomic<double>& done_s)>& exchange);
+
+/// Of a rank, over some exchanges: how long they took, and how long what it computed meanwhile takes while nobody
+/// communicates.
+struct ComputedBeside {
+  double passed_s = 0, computed_s = 0;
+};
+/// Share of its computing that a rank loses meanwhile, in the mean over those that exchanged for long enough to tell,
+/// 2 ms: what it computed is known to a piece of some 0.1 ms at either end. nullopt: none did.
+std::optional<double> lost_share(std::span<const ComputedBeside> ranks);
 
 }  // namespace parabench::rank

@@ -14,6 +14,7 @@
 #include "suite/rank/calibration_blocks.h"
 #include "suite/rank/canary.h"
 #include "suite/rank/clock.h"
+#include "suite/rank/loading.h"
 #include "suite/rank/rank_reports.h"
 
 namespace parabench::rank {
@@ -36,12 +37,14 @@ std::vector<int> piece_sizes(const plan::Plan& plan) {
 
 ChainEffort steps_of_chain(int steps) { return {.least_steps = steps, .most_steps = steps, .discarded_steps = 1}; }
 
-/// What time_exchanges() measured.
-void copy_exchanges(const analytic::Calibration& from, analytic::Calibration& to) {
+/// What time_exchanges() and time_loading() measured.
+void copy_transfers(const analytic::Calibration& from, analytic::Calibration& to) {
   to.all_reduce = from.all_reduce;
   to.reduce_scatter = from.reduce_scatter;
   to.all_gather = from.all_gather;
   to.point_to_point = from.point_to_point;
+  for (const auto& [key, rates] : from.load_s_per_sample)
+    for (const auto& [ranks, seconds] : rates) note_loading(to, key, ranks, seconds);
 }
 
 /// What rank 0 says. Collective.
@@ -122,13 +125,15 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
     if (times_transfers) {
       slowdown = slowdown_of_updates(launch, comm, device, in_every_fourth);
       time_exchanges(launch, comm, device, buffer, in_every_fourth, transfers);
+      transfers.load_s_per_sample.clear();
+      time_loading(launch, comm, samples.front(), transfers);
       transfers_s = now_s() - start;
     }
     const double common_start = now_s();
     analytic::Calibration calibration;
     calibration.machine = launch.machine;
     time_chains(launch, comm, device, chains, samples, effort, slowdown, calibration);
-    copy_exchanges(transfers, calibration);
+    copy_transfers(transfers, calibration);
     calibration.date = utc_now();
     const Trained after = windows.train();
     if (comm.rank() == Rank(0)) {

@@ -10,29 +10,13 @@
 #include "base/clock.h"
 #include "base/optimizer.h"
 #include "base/statistics.h"
-#include "parallelism/comm/gather.h"
 #include "parallelism/comm/timed_exchange.h"
 #include "parallelism/exec/stage_state.h"
 #include "suite/rank/compute_beside.h"
+#include "suite/rank/over_ranks.h"
 
 namespace parabench::rank {
 namespace {
-
-/// Largest over the ranks, on rank 0; collective.
-double largest_of(comm::Communicator& comm, double value) {
-  double largest = value;
-  for (const std::string& text : comm::gather_to_root(comm, fmt::format("{}", value)))
-    largest = std::max(largest, std::stod(text));
-  return largest;
-}
-
-/// Mean over the ranks, on rank 0; collective.
-double mean_of(comm::Communicator& comm, double value) {
-  std::vector<double> values;
-  for (const std::string& text : comm::gather_to_root(comm, fmt::format("{}", value)))
-    values.push_back(std::stod(text));
-  return values.empty() ? value : mean(values);
-}
 
 /// `prepare` runs before each transfer, untimed. The largest over the ranks of each rank's median.
 template <class Prepare, class Transfer>
@@ -55,19 +39,20 @@ analytic::CurvePoint time_point(comm::Communicator& comm, const exec::Device& de
   analytic::CurvePoint point{.bytes = bytes,
                              .seconds = time_transfer(comm, effort.while_nobody_computes, prepare, transfer)};
   if (!device.where().is_cpu()) return point;
-  // What computing loses is known to a piece of its work at either end, which take some 0.1 ms.
-  constexpr double long_enough_s = 2e-3;
-  double passed_s = 0, computed_s = 0;
+  ComputedBeside own;
+  comm.wait(comm.barrier());
   compute_beside([&](const std::atomic<double>& done_s) {
     point.loaded_s = time_transfer(comm, effort.while_all_compute, prepare, [&] {
       const double start = now_s(), done = done_s;
       transfer();
-      passed_s += now_s() - start;
-      computed_s += done_s - done;
+      own.passed_s += now_s() - start;
+      own.computed_s += done_s - done;
     });
   });
-  const double lost_share = mean_of(comm, 1 - computed_s / passed_s);
-  if (passed_s >= long_enough_s) point.lost_share = std::clamp(lost_share, 0.0, 1.0);
+  const std::vector<double> passed = gathered(comm, own.passed_s), computed = gathered(comm, own.computed_s);
+  std::vector<ComputedBeside> of_ranks;
+  for (std::size_t rank = 0; rank < passed.size(); ++rank) of_ranks.push_back({passed[rank], computed[rank]});
+  point.lost_share = lost_share(of_ranks);
   return point;
 }
 

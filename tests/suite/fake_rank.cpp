@@ -181,6 +181,7 @@ analytic::Calibration calibration(const plan::Plan& plan) {
   result.all_reduce[ranks] = result.point_to_point[ranks] = {{1000, 1e-5}, {100'000'000, 1e-1}};
   for (int busy : {1, np}) {
     result.update_s_per_parameter[analytic::update_key(plan.spec)][busy] = 1e-9;
+    result.load_s_per_sample[analytic::load_key(plan.spec)][busy] = 1e-6;
   }
   result.ranks = np;
   result.canary = canary;

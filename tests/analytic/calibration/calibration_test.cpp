@@ -60,6 +60,7 @@ Calibration example() {
                               {{DeviceKind::cpu, "adam"}, {{1, 2e-9}}},
                               {{DeviceKind::cuda, "sgd"}, {{1, 1e-12}}}};
   c.copy_bytes_per_s = {{DeviceKind::cpu, {{1, 1e10}}}};
+  c.load_s_per_sample = {{{"cifar10", 1}, {{1, 1e-4}, {2, 1.5e-4}}}, {{"cifar10", 4}, {{1, 3e-5}}}};
   c.step_overhead_s = {{DeviceKind::cpu, 3e-6}, {DeviceKind::cuda, 4e-6}};
   c.launch_floor_s = 5e-6;
   c.context_bytes = 500 << 20;
@@ -289,6 +290,17 @@ TEST(Calibration, ResidentMemoryIsReadBackAndUnknownToFilesOfSchema3_0) {
   file["schema_version"] = "3.0";
   file["launches"][0].erase("process_bytes");
   EXPECT_EQ(text(calibration_from_json(file)), text(example()));
+}
+
+TEST(Calibration, LoadersAndWhatComputingLosesAreUnknownToFilesOfSchema3_2) {
+  json file = to_json(example());
+  file["schema_version"] = "3.2";
+  file["launches"][0].erase("load_s_per_sample");
+  for (json& curve : file["launches"][0]["point_to_point"])
+    for (json& point : curve["points"]) point.erase("lost_share");
+  const Calibration old = calibration_from_json(file);
+  EXPECT_TRUE(old.load_s_per_sample.empty());
+  EXPECT_FALSE(old.point_to_point.at({"threads", 2}).front().lost_share);
 }
 
 TEST(Calibration, NamesTheFileThatIsMissingTruncatedOrForeign) {

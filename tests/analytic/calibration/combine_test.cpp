@@ -55,6 +55,7 @@ Calibration whole_launch(int day, double seconds) {
   c.point_to_point[{"threads", 2}] = {{64, 3 * seconds, 6 * seconds}};
   c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, seconds}, {2, 2 * seconds}}}};
   c.copy_bytes_per_s = {{DeviceKind::cpu, {{1, 1 / seconds}}}};
+  c.load_s_per_sample = {{{"cifar10", 1}, {{1, seconds}, {2, 3 * seconds}}}};
   c.step_overhead_s = {{DeviceKind::cpu, seconds}, {DeviceKind::cuda, 2 * seconds}};
   c.launch_floor_s = seconds;
   c.context_bytes = 1000 * day;

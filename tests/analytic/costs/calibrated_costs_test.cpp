@@ -193,14 +193,31 @@ TEST(CalibratedCosts, WhatComputingLosesToExchangesComesFromThePointsThatTellIt)
   const Case spec = case_of("zero1", 2, 4);
   known.point_to_point[message_key(spec, false)] = {{0, 1, 2}, {64, 1, 2, 0.25}, {128, 1, 2, 0.75}};
   const auto lost_share = [&](std::int64_t bytes) {
-    return message_beside_computing(known, spec, false, bytes).lost_share;
+    return message_beside_computing(known, spec, false, bytes).lost_share.value();
   };
   EXPECT_DOUBLE_EQ(lost_share(0), 0.25);
   EXPECT_DOUBLE_EQ(lost_share(96), 0.5);
   EXPECT_DOUBLE_EQ(lost_share(1024), 0.75);
   const GroupShape two{.ranks = 2};
   known.all_reduce[reduction_key(spec, two)] = {{0, 1, 2}};
-  EXPECT_EQ(collective_beside_computing(known, spec, plan::OpKind::all_reduce, two, 64).lost_share, 0) << "unknown";
+  EXPECT_FALSE(collective_beside_computing(known, spec, plan::OpKind::all_reduce, two, 64).lost_share) << "unknown";
+}
+
+TEST(CalibratedCosts, SamplesAreLoadedAsFastAsMeasuredWithSoManyRanksAndThreads) {
+  const models::ModelSpec model = chain(2);
+  Calibration known = measured(model);
+  plan::Plan plan = data_parallel(2, 2);
+  const auto rate = [&](int ranks) { return calibrated_costs(known, model).time->load_s_per_sample(plan, ranks); };
+  EXPECT_EQ(rate(1), 0) << "nobody measured it";
+  known.load_s_per_sample[load_key(plan.spec)] = {{1, 1}, {3, 2}};
+  EXPECT_DOUBLE_EQ(rate(1), 1);
+  EXPECT_DOUBLE_EQ(rate(2), 1.5);
+  EXPECT_DOUBLE_EQ(rate(8), 2);
+  plan.spec.loader = 4;
+  EXPECT_EQ(rate(1), 0) << "of one thread";
+  plan.spec.loader = 1;
+  plan.spec.input = InputKind::resident;
+  EXPECT_EQ(rate(1), 0) << "nothing is loaded";
 }
 
 TEST(CalibratedCosts, HalvesOfADoubleTreeGoAroundTheRing) {

@@ -42,7 +42,7 @@ TEST(Jitter, MakesTheSlowestRankOfEveryStepAsSlowAsItIsInTheMeanAndNoRankSlowerO
   for (const int ranks : {2, 3, 8}) {
     const plan::Plan plan = data_parallel(ranks, 8);
     const Unsteady base(.1);
-    const Jittered jittered(base, ranks);
+    const Jittered jittered(base, plan);
     for (int step = 0; step < 4; step += 2) {
       double slowest = 0;
       for (Rank rank; rank.value < ranks; ++rank) {
@@ -55,10 +55,21 @@ TEST(Jitter, MakesTheSlowestRankOfEveryStepAsSlowAsItIsInTheMeanAndNoRankSlowerO
   }
 }
 
+TEST(Jitter, ServersTakeNoPartInIt) {
+  const plan::Plan plan = test_plan(case_of("parameter-server", 3, 4), 2);
+  const Unsteady base(.1);
+  const Jittered jittered(base, plan);
+  double slowest = 0;
+  for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank)
+    if (std::ranges::find(plan.servers, rank) == plan.servers.end())
+      slowest = std::max(slowest, jittered.seconds(plan, rank, pass_of(0), 2));
+  EXPECT_DOUBLE_EQ(slowest, 1 + normal_scores(plan::computing_ranks(plan)).back() * .1 * deviation_per_mad);
+}
+
 TEST(Jitter, IsOfPassesAlone) {
   const plan::Plan plan = data_parallel(2, 8);
   const Unsteady base(.1);
-  const Jittered jittered(base, 2);
+  const Jittered jittered(base, plan);
   for (const plan::Lane& lane : plan.ranks[0].lanes) {
     for (const plan::Op& op : lane.ops) {
       const double seconds = base.seconds(plan, Rank(0), op, 2);

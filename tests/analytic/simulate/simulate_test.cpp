@@ -171,7 +171,7 @@ TEST(SharedCores, CommunicationSlowsComputingWhereCoresAreFew) {
 /// Sums that take so many times as long while every rank computes.
 class SlowedSums final : public TimeModel {
  public:
-  SlowedSums(double slowdown, KindSeconds seconds, double lost_share = 0)
+  SlowedSums(double slowdown, KindSeconds seconds, std::optional<double> lost_share = {})
       : beside_{slowdown, lost_share}, seconds_(seconds) {}
   TimeParts parts(const plan::Plan&, Rank rank, const plan::Op& op, int busy) const override {
     return {.compute = seconds_(rank, op, busy)};
@@ -200,13 +200,23 @@ TEST(SharedCores, AnExchangeBesideComputingTakesAsMuchLongerAsItWasMeasured) {
 
 TEST(SharedCores, ComputingLosesAsMuchToAnExchangeAsWasMeasured) {
   const plan::Plan plan = data_parallel(2, 2);
-  for (const double lost_share : {0.25, 0.5, 0.75}) {
+  for (const double lost_share : {0.0, 0.25, 0.5, 0.75}) {
     const SlowedSums costs(2, {.forward = 1, .backward = 20, .all_reduce = 1}, lost_share);
     const plan::Timeline t = simulate(plan, costs);
     const auto sums = spans(plan, t, 0, plan::LaneKind::collectives, plan::Payload::gradients);
     EXPECT_NEAR(sums[0].end - sums[0].start, 2, 1e-5);
     EXPECT_NEAR(plan::makespan(t), 2 + 20 + (2 * lost_share + 20) + 1, 1e-4) << lost_share;
   }
+}
+
+TEST(SharedCores, RanksThatTakeTurnsOnACoreLoseAShareOfTheirTurns) {
+  // Four ranks on two cores: computing took twice as long without the sum, and takes four times as long beside it. The second sum is alone.
+  const SlowedSums costs(2, {.forward = 1, .backward = 20, .all_reduce = 1}, 0.5);
+  const plan::Plan plan = data_parallel(4, 2);
+  const plan::Timeline t = simulate(plan, costs);
+  const auto sums = spans(plan, t, 0, plan::LaneKind::collectives, plan::Payload::gradients);
+  const double sum_s = sums[0].end - sums[0].start;
+  EXPECT_NEAR(plan::makespan(t), 2 + 20 + (0.5 * sum_s + 20) + 1, 1e-4);
 }
 
 TEST(SharedCores, AnExchangeThatComputingDoesNotSlowDownTakesItsCoresFirst) {

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <stdexcept>
 #include <thread>
 
@@ -16,6 +17,14 @@ TEST(ComputeBeside, TellsTheExchangeWhatIsComputedMeanwhile) {
       EXPECT_GT(done_s, last);
     }
   });
+}
+
+TEST(ComputeBeside, LostIsTheMeanOverTheRanksThatExchangeForLongEnough) {
+  EXPECT_DOUBLE_EQ(lost_share(std::array<ComputedBeside, 2>{{{1, 0.75}, {2, 1}}}).value(), (0.25 + 0.5) / 2);
+  EXPECT_DOUBLE_EQ(lost_share(std::array<ComputedBeside, 2>{{{1, 0.75}, {1e-8, 1e-4}}}).value(), 0.25)
+      << "one takes no part";
+  EXPECT_EQ(lost_share(std::array<ComputedBeside, 1>{{{1, 1.5}}}), 0) << "nobody gains";
+  EXPECT_FALSE(lost_share(std::array<ComputedBeside, 1>{{{1e-3, 0}}})) << "too short";
 }
 
 TEST(ComputeBeside, EndsWithTheExchangeAndRethrowsWhatItThrows) {

@@ -73,6 +73,13 @@ TEST(LayerChain, LayersAndUpdateAddUpToAReplayedStep) {
   for (const analytic::LayerTiming& t : chain.layers) EXPECT_TRUE(t.split.has_value());
 }
 
+TEST(LayerChain, LayersThatTakeNoTimeDoNotDeviate) {
+  LayerChain chain{.layers = {{.samples = 4}}};
+  deviate(chain, 1);
+  EXPECT_EQ(chain.layers[0].forward_mad_s, 0);
+  EXPECT_EQ(chain.layers[0].backward_mad_s, 0);
+}
+
 TEST(LayerChain, ChainsBeginWhenAllAreReadyAndTryNothingOut) {
   static exec::MemoryAccount account;
   Launch launch;

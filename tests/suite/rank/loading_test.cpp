@@ -1,0 +1,49 @@
+#include "suite/rank/loading.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "parallelism/comm/threads/world.h"
+#include "parallelism/plan/routes.h"
+#include "suite/rank/layer_chain.h"
+#include "tests/parallelism/exec/small_network.h"
+
+namespace parabench::rank {
+namespace {
+
+TEST(Loading, IsTimedOnOneRankAndOnAllAtOnce) {
+  Launch launch;
+  launch.model = exec::small_network();
+  launch.source = exec::small_source();
+  launch.plan = exec::small_plan("data-parallel/np:2/batch:4", 1);
+  analytic::Calibration calibration;
+  std::mutex mutex;
+  comm::run_thread_ranks({2, plan::collective_groups(launch.plan).declared}, [&](comm::Communicator& comm) {
+    analytic::Calibration own;
+    time_loading(launch, comm, 2, own);
+    const std::lock_guard lock(mutex);
+    if (comm.rank() == Rank(0)) calibration = own;
+  });
+  const analytic::RatesByBusy& rates = calibration.load_s_per_sample.at(analytic::load_key(launch.plan.spec));
+  ASSERT_EQ(rates.size(), 2u);
+  EXPECT_GT(rates.at(1), 0);
+  EXPECT_GT(rates.at(2), 0);
+}
+
+TEST(Loading, OfAStepThatWaitsForItsSamplesIsAsLongAsTheStep) {
+  EXPECT_EQ(loading_s(/*wait_s=*/3, /*step_s=*/1), 4);
+  EXPECT_EQ(loading_s(.06, 1), 1.06);
+  EXPECT_EQ(loading_s(.04, 1), 0) << "they were there, and are handed over";
+  EXPECT_EQ(loading_s(0, 1), 0);
+}
+
+TEST(Loading, TheLongerOfTwoMeasurementsStays) {
+  analytic::Calibration calibration;
+  const analytic::LoadKey key{"cifar10", 1};
+  for (const double seconds : {2., 3., 1.}) note_loading(calibration, key, 2, seconds);
+  EXPECT_EQ(calibration.load_s_per_sample.at(key).at(2), 3);
+}
+
+}  // namespace
+}  // namespace parabench::rank

@@ -100,8 +100,7 @@ struct Calibration {
   std::map<RankCountKey, Curve> point_to_point;              ///< one way, half a ping-pong
   std::map<UpdateKey, RatesByBusy> update_s_per_parameter;   ///< cpu: one thread per rank
   std::map<DeviceKind, RatesByBusy> copy_bytes_per_s;        ///< of a GPU, from pinned host memory
-  /// By ranks that load at the same time: from sample to sample while nobody computes, longer where a chain of layers
-  /// beside them had to wait for its samples.
+  /// From sample to sample while nobody computes, by ranks that load at the same time.
   std::map<LoadKey, RatesByBusy> load_s_per_sample;
   std::map<DeviceKind, double> step_overhead_s;  ///< executor's own time per operation
   /// Resident bytes of a rank's process beside its counted memory, at the peaks of both in a launch's first chain of

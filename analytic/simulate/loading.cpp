@@ -25,6 +25,13 @@ std::vector<double> samples_read(const plan::Plan& plan) {
   return samples;
 }
 
+/// Of the time for which a rank computes, what its loader cannot use.
+double share_lost_to_computing(const Case& spec) {
+  if (spec.device != DeviceKind::cpu) return 0;
+  const double threads = spec.threads, loaders = spec.loader;
+  return 1 - threads / (threads + loaders) / std::min(1.0, threads / loaders);
+}
+
 }  // namespace
 
 std::vector<double> loading_s(const plan::Plan& plan, const TimeModel& time) {
@@ -39,8 +46,11 @@ std::vector<double> loading_s(const plan::Plan& plan, const TimeModel& time) {
 }
 
 void wait_for_samples(Predicted& predicted, const plan::Plan& plan, const TimeModel& time) {
-  const std::vector<double> loading = loading_s(plan, time);
-  const double slowest = loading.empty() ? 0 : std::ranges::max(loading);
+  std::vector<double> loading = loading_s(plan, time);
+  for (const auto& [rank, memory, b] : predicted.ranks)
+    if (double& s = loading[rank.value]; s > 0)
+      s += share_lost_to_computing(plan.spec) * (b.forward + b.backward + b.recompute + b.update);
+  const double slowest = std::ranges::max(loading);
   const double wait = slowest - predicted.step_time_s;
   if (!(wait > 0)) return;
   predicted.step_time_s = slowest;
@@ -48,7 +58,7 @@ void wait_for_samples(Predicted& predicted, const plan::Plan& plan, const TimeMo
   predicted.interval_s.first = std::max(predicted.interval_s.first, slowest);
   predicted.interval_s.second = std::max(predicted.interval_s.second, slowest);
   for (RankPredicted& rank : predicted.ranks) {
-    const bool loads_longest = rank.rank.value < std::ssize(loading) && loading[rank.rank.value] == slowest;
+    const bool loads_longest = loading[rank.rank.value] == slowest;
     (loads_longest ? rank.breakdown_s.data_wait : rank.breakdown_s.bubble) += wait;
   }
   predicted.timeline.reset();

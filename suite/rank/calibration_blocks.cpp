@@ -17,7 +17,6 @@
 #include "parallelism/comm/gather.h"
 #include "parallelism/plan/routes.h"
 #include "parallelism/plan/state/state_layout.h"
-#include "suite/rank/loading.h"
 
 namespace parabench::rank {
 namespace {
@@ -135,9 +134,6 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
     keep(calibration, launch, chain, ranks);
     updates_s[ranks].push_back(chain.update_s / static_cast<double>(models::parameter_count(launch.model)));
     overheads_s.push_back(chain.overhead_s);
-    if (chain.loading_s > 0)
-      note_loading(calibration, analytic::load_key(launch.plan.spec), ranks,
-                   chain.loading_s / chain.layers.front().samples);
   };
   for (const int count : samples) {
     if (!device.where().is_cpu()) tune_layers(launch, device, count);

@@ -33,9 +33,8 @@ StepSideBySide step_side_by_side(comm::Communicator& comm, std::span<const doubl
 /// the fullest host, as the plan is placed. Where each host has one rank, a rank is alone on its host anyway, and all
 /// at once count. Of several on a host layers have their share of what ranks took for a step in the mean, and deviate
 /// by as much as makes the slowest of them as slow as it was (but for replayed ones, in which nobody saw):
-/// step_side_by_side(). An update of all ranks at once takes `slowdown` times what it takes on one alone. Where a chain
-/// had to wait for its samples, its loader is noted, too (LayerChain::loading_s). Collective; on rank 0 `calibration`
-/// gets all of it, on the others what is of no use.
+/// step_side_by_side(). An update of all ranks at once takes `slowdown` times what it takes on one alone. Collective;
+/// on rank 0 `calibration` gets all of it, on the others what is of no use.
 void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, LayerChains& chains,
                  const std::vector<int>& samples, const ChainEffort& effort, double slowdown,
                  analytic::Calibration& calibration);

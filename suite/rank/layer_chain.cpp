@@ -87,7 +87,6 @@ struct LayerChains::Samples {
   std::map<std::pair<plan::OpKind, int>, std::vector<double>> seconds;  ///< by kind and segment
   std::map<std::pair<plan::OpKind, int>, exec::OpMemory> memory;        ///< of the last step
   std::vector<double> gaps, steps;  ///< between operations; from a step's first begin to its last end
-  std::vector<double> waits;        ///< of steps, for samples
 
   double median_s(plan::OpKind kind, int segment) const { return median(seconds.at({kind, segment})); }
   analytic::LayerTiming timing(int layer, int samples) const {
@@ -131,11 +130,7 @@ LayerChains::Samples LayerChains::run(const plan::Plan& step, const ChainSteps& 
     samples.memory[key] = execution.memory[i];
     const bool begins = ops[i - 1].step < ops[i].step;
     if (!begins) samples.gaps.push_back(spans[i].start - spans[i - 1].end);
-    if (begins) {
-      samples.steps.push_back(0);
-      samples.waits.push_back(0);
-    }
-    samples.waits.back() += spans[i].data_wait;
+    if (begins) samples.steps.push_back(0);
     // Without what the step waited for its batch.
     samples.steps.back() += spans[i].end - spans[i].start - spans[i].data_wait + (begins ? 0 : samples.gaps.back());
   }
@@ -160,12 +155,6 @@ void stretch(LayerChain& chain, double factor) {
     if (!t.split) continue;
     for (const auto seconds : half_seconds) (*t.split).*seconds *= factor;
   }
-}
-
-double loading_s(double wait_s, double step_s) {
-  // Handing over samples that are there takes less.
-  constexpr double share_of_waiting = 0.05;
-  return wait_s >= share_of_waiting * (wait_s + step_s) ? wait_s + step_s : 0;
 }
 
 void deviate(LayerChain& chain, double deviation_s) {
@@ -198,7 +187,6 @@ LayerChain LayerChains::time(int samples, const ChainSteps& steps, const Ready& 
   chain.update_s = whole.median_s(plan::OpKind::update, 0);
   chain.overhead_s = median(whole.gaps);
   chain.steps_s = whole.steps;
-  chain.loading_s = loading_s(median(whole.waits), median(whole.steps));
   fit_into(chain, median(whole.steps), overhead_of(step, chain));
   if (plan::uses(launch_.plan, plan::OpKind::backward_input)) {
     const plan::Plan split = split_backwards(step);

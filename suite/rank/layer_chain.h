@@ -22,7 +22,6 @@ struct LayerChain {
   std::vector<analytic::LayerTiming> layers;
   double update_s = 0, overhead_s = 0, step_s = 0;
   std::vector<double> steps_s;  ///< of each step, in their order; never of replayed ones
-  double loading_s = 0;         ///< of a step's samples, beside computing; 0: they were there in time
 };
 
 /// Medians and their deviations, of whole passes and of the halves of backwards.
@@ -36,10 +35,6 @@ inline constexpr std::array half_seconds = {&analytic::SplitTiming::input_s, &an
 void stretch(LayerChain& chain, double factor);
 /// Gives layers the deviations that add up to a step's standard deviation; none to layers that take no time.
 void deviate(LayerChain& chain, double deviation_s);
-
-/// How long a loader takes for the samples of a step that waits for them, besides what it computes: as long as the step
-/// with its wait, where that is a twentieth of it or more; else 0.
-double loading_s(double wait_s, double step_s);
 
 /// Called between making a chain's state and its first step, before each of the chains.
 using Ready = std::function<void()>;

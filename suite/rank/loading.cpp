@@ -34,20 +34,14 @@ double s_per_sample(const Launch& launch, Rank rank, int samples) {
 
 void time_loading(const Launch& launch, comm::Communicator& comm, int samples, analytic::Calibration& calibration) {
   if (launch.plan.spec.input == InputKind::resident) return;
-  const analytic::LoadKey key = analytic::load_key(launch.plan.spec);
+  analytic::RatesByBusy& rates = calibration.load_s_per_sample[analytic::load_key(launch.plan.spec)];
   const int all = ranks_on_fullest_host(launch.plan.placement, comm.size());
   if (all > 1 || comm.size() == 1) {
-    if (comm.rank() == Rank(0)) note_loading(calibration, key, 1, s_per_sample(launch, Rank(0), samples));
+    if (comm.rank() == Rank(0)) rates[1] = s_per_sample(launch, Rank(0), samples);
     if (comm.size() == 1) return;
   }
   comm.wait(comm.barrier());
-  note_loading(calibration, key, all, largest_of(comm, s_per_sample(launch, comm.rank(), samples)));
-}
-
-void note_loading(analytic::Calibration& calibration, const analytic::LoadKey& key, int loading_ranks,
-                  double s_per_sample) {
-  double& known = calibration.load_s_per_sample[key][loading_ranks];
-  known = std::max(known, s_per_sample);
+  rates[all] = largest_of(comm, s_per_sample(launch, comm.rank(), samples));
 }
 
 }  // namespace parabench::rank

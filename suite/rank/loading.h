@@ -9,12 +9,8 @@ namespace parabench::rank {
 
 /// Lets the loader of one rank run by itself, and then those of all ranks at once, over pieces of so many samples, from
 /// the beginning of the training stream: seconds from sample to sample, of all at once on the slowest rank. Samples
-/// from files may lie in the system's memory by then. Collective; on rank 0 `calibration` has the larger of these and
-/// what it had. Nothing with input:resident.
+/// from files may lie in the system's memory by then. Collective; on rank 0 `calibration` gets them. Nothing with
+/// input:resident.
 void time_loading(const Launch& launch, comm::Communicator& comm, int samples, analytic::Calibration& calibration);
-
-/// The larger of both.
-void note_loading(analytic::Calibration& calibration, const analytic::LoadKey& key, int loading_ranks,
-                  double s_per_sample);
 
 }  // namespace parabench::rank

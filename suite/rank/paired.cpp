@@ -43,8 +43,7 @@ void copy_transfers(const analytic::Calibration& from, analytic::Calibration& to
   to.reduce_scatter = from.reduce_scatter;
   to.all_gather = from.all_gather;
   to.point_to_point = from.point_to_point;
-  for (const auto& [key, rates] : from.load_s_per_sample)
-    for (const auto& [ranks, seconds] : rates) note_loading(to, key, ranks, seconds);
+  to.load_s_per_sample = from.load_s_per_sample;
 }
 
 /// What rank 0 says. Collective.
@@ -125,7 +124,6 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
     if (times_transfers) {
       slowdown = slowdown_of_updates(launch, comm, device, in_every_fourth);
       time_exchanges(launch, comm, device, buffer, in_every_fourth, transfers);
-      transfers.load_s_per_sample.clear();
       time_loading(launch, comm, samples.front(), transfers);
       transfers_s = now_s() - start;
     }

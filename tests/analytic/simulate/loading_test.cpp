@@ -58,16 +58,30 @@ TEST(Loading, ServersReadNothing) {
 
 TEST(Loading, AStepTakesAsLongAsTheSlowestLoader) {
   const Predicted at_once = predicted(gpipe(2, 4), 2, 0), late = predicted(gpipe(2, 4), 2, 10);
-  EXPECT_DOUBLE_EQ(late.step_time_s, 40);
-  EXPECT_DOUBLE_EQ(late.throughput_samples_per_s, 4. / 40);
-  EXPECT_EQ(late.interval_s, std::pair(40., 40.));
+  // Four samples of 10 s, and half of the 12 s in which the rank computes on the same core.
+  EXPECT_DOUBLE_EQ(late.step_time_s, 46);
+  EXPECT_DOUBLE_EQ(late.throughput_samples_per_s, 4. / 46);
+  EXPECT_EQ(late.interval_s, std::pair(46., 46.));
   EXPECT_EQ(late.isolated_step_time_s, at_once.isolated_step_time_s);
-  const double wait = 40 - at_once.step_time_s;
+  const double wait = 46 - at_once.step_time_s;
   EXPECT_DOUBLE_EQ(late.ranks[0].breakdown_s.data_wait, wait);
   EXPECT_DOUBLE_EQ(late.ranks[1].breakdown_s.data_wait, 0);
   EXPECT_DOUBLE_EQ(late.ranks[1].breakdown_s.bubble, at_once.ranks[1].breakdown_s.bubble + wait);
   EXPECT_TRUE(at_once.timeline);
   EXPECT_FALSE(late.timeline);
+}
+
+TEST(Loading, ALoaderLosesToComputingWhatItCannotHaveOfTheRanksCores) {
+  const auto step_s = [](DeviceKind device, int threads, int loaders) {
+    plan::Plan plan = gpipe(2, 4);
+    plan.spec.device = device;
+    plan.spec.threads = threads;
+    plan.spec.loader = loaders;
+    return predicted(plan, 2, 10).step_time_s;
+  };
+  EXPECT_DOUBLE_EQ(step_s(DeviceKind::cuda, 1, 1), 40);
+  EXPECT_DOUBLE_EQ(step_s(DeviceKind::cpu, 3, 1), 40 + 12. / 4);
+  EXPECT_DOUBLE_EQ(step_s(DeviceKind::cpu, 1, 3), 40 + 12. / 4) << "a fourth of a core each, alone a third";
 }
 
 TEST(Loading, SamplesThatAreThereInTimeChangeNothing) {

@@ -31,19 +31,5 @@ TEST(Loading, IsTimedOnOneRankAndOnAllAtOnce) {
   EXPECT_GT(rates.at(2), 0);
 }
 
-TEST(Loading, OfAStepThatWaitsForItsSamplesIsAsLongAsTheStep) {
-  EXPECT_EQ(loading_s(/*wait_s=*/3, /*step_s=*/1), 4);
-  EXPECT_EQ(loading_s(.06, 1), 1.06);
-  EXPECT_EQ(loading_s(.04, 1), 0) << "they were there, and are handed over";
-  EXPECT_EQ(loading_s(0, 1), 0);
-}
-
-TEST(Loading, TheLongerOfTwoMeasurementsStays) {
-  analytic::Calibration calibration;
-  const analytic::LoadKey key{"cifar10", 1};
-  for (const double seconds : {2., 3., 1.}) note_loading(calibration, key, 2, seconds);
-  EXPECT_EQ(calibration.load_s_per_sample.at(key).at(2), 3);
-}
-
 }  // namespace
 }  // namespace parabench::rank

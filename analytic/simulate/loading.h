@@ -17,9 +17,9 @@ std::vector<double> loading_s(const plan::Plan& plan, const TimeModel& time);
 /// Lets a prediction that was made as if samples were always there wait for them. Loaders work ahead, beside the step,
 /// so that in the steady state a step takes as long as the slowest of them at least: loading_s(), and on the processor,
 /// where a rank's t threads that compute and its l loader threads share t cores, what it loses to the rank's computing.
-/// Of what that takes, a loader makes up the share t / (t + l) / min(1, t / l) at the same time, and adds the rest. What
-/// the step then takes longer is data wait of the ranks with that loader and bubble of all others. The step alone stays
-/// as it is: what it reads was loaded before. There is then no timeline, which shows no such wait.
+/// Of what that takes, a loader makes up the share t / (t + l) / min(1, t / l) at the same time, and adds the rest.
+/// What the step then takes longer is data wait of the ranks with that loader and bubble of all others. The step alone
+/// stays as it is: what it reads was loaded before. There is then no timeline, which shows no such wait.
 void wait_for_samples(Predicted& predicted, const plan::Plan& plan, const TimeModel& time);
 
 }  // namespace parabench::analytic

@@ -210,7 +210,7 @@ TEST(SharedCores, ComputingLosesAsMuchToAnExchangeAsWasMeasured) {
 }
 
 TEST(SharedCores, RanksThatTakeTurnsOnACoreLoseAShareOfTheirTurns) {
-  // Four ranks on two cores: computing took twice as long without the sum, and takes four times as long beside it. The second sum is alone.
+  // Four ranks on two cores: the first sum takes half of what computing has, the second one is alone.
   const SlowedSums costs(2, {.forward = 1, .backward = 20, .all_reduce = 1}, 0.5);
   const plan::Plan plan = data_parallel(4, 2);
   const plan::Timeline t = simulate(plan, costs);

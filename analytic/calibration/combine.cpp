@@ -140,12 +140,13 @@ std::vector<ValueKey> values_of(const Calibration& launch) {
   add_curves("reduce_scatter", launch.reduce_scatter);
   add_curves("all_gather", launch.all_gather);
   add_curves("point_to_point", launch.point_to_point);
-  for (const auto& [key, rates] : launch.update_s_per_parameter)
-    for (const auto& [busy, rate] : rates) values.emplace_back(std::pair(key, busy));
-  for (const auto& [key, rates] : launch.copy_bytes_per_s)
-    for (const auto& [busy, rate] : rates) values.emplace_back(std::pair(key, busy));
-  for (const auto& [key, rates] : launch.load_s_per_sample)
-    for (const auto& [busy, rate] : rates) values.emplace_back(std::pair(key, busy));
+  const auto add_rates = [&](const auto& keys) {
+    for (const auto& [key, rates] : keys)
+      for (const auto& [busy, rate] : rates) values.emplace_back(std::pair(key, busy));
+  };
+  add_rates(launch.update_s_per_parameter);
+  add_rates(launch.copy_bytes_per_s);
+  add_rates(launch.load_s_per_sample);
   for (const auto& [device, seconds] : launch.step_overhead_s) values.emplace_back(device);
   for (const auto& [comm, bytes] : launch.communicator_bytes) values.emplace_back("communicator_bytes " + comm);
   if (launch.launch_floor_s > 0) values.emplace_back("launch_floor_s");

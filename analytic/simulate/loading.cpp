@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "analytic/simulate/step_parts.h"
+
 namespace parabench::analytic {
 namespace {
 
@@ -47,9 +49,9 @@ std::vector<double> loading_s(const plan::Plan& plan, const TimeModel& time) {
 
 void wait_for_samples(Predicted& predicted, const plan::Plan& plan, const TimeModel& time) {
   std::vector<double> loading = loading_s(plan, time);
-  for (const auto& [rank, memory, b] : predicted.ranks)
-    if (double& s = loading[rank.value]; s > 0)
-      s += share_lost_to_computing(plan.spec) * (b.forward + b.backward + b.recompute + b.update);
+  for (const RankPredicted& rank : predicted.ranks)
+    if (double& s = loading[rank.rank.value]; s > 0)
+      s += share_lost_to_computing(plan.spec) * computing_s(rank.breakdown_s);
   const double slowest = std::ranges::max(loading);
   const double wait = slowest - predicted.step_time_s;
   if (!(wait > 0)) return;

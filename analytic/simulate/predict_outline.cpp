@@ -45,10 +45,7 @@ double median_step(const SweptPipeline& swept) {
 /// The most that a rank computes in a step.
 double most_computed(std::span<const RankPredicted> ranks) {
   double most = 0;
-  for (const RankPredicted& rank : ranks) {
-    const Breakdown& b = rank.breakdown_s;
-    most = std::max(most, b.forward + b.backward + b.recompute + b.update);
-  }
+  for (const RankPredicted& rank : ranks) most = std::max(most, computing_s(rank.breakdown_s));
   return most;
 }
 

@@ -4,11 +4,10 @@
 
 namespace parabench::analytic {
 
+double computing_s(const Breakdown& step) { return step.forward + step.backward + step.recompute + step.update; }
+
 Rank busiest_rank(std::span<const RankPredicted> ranks) {
-  const auto busy = [](const RankPredicted& rank) {
-    const Breakdown& b = rank.breakdown_s;
-    return b.forward + b.backward + b.recompute + b.update;
-  };
+  const auto busy = [](const RankPredicted& rank) { return computing_s(rank.breakdown_s); };
   // Of ranks that do the same the first, whatever rounding made of their sums.
   const double most = busy(*std::ranges::max_element(ranks, {}, busy));
   return std::ranges::find_if(ranks, [&](const RankPredicted& rank) { return busy(rank) >= (1 - 1e-9) * most; })->rank;

@@ -8,6 +8,9 @@
 
 namespace parabench::analytic {
 
+/// Of a rank's step, in seconds: passes and updates, no waiting.
+double computing_s(const Breakdown& step);
+
 /// The rank whose passes and updates take longest in a step, to a billionth; of several the first. Precondition:
 /// `ranks` are those of a prediction, all and in order.
 Rank busiest_rank(std::span<const RankPredicted> ranks);

@@ -48,16 +48,17 @@ class Work {
 
 /// Mean seconds of each kind, since ranks that share a core take turns on it.
 std::array<double, Work::kinds> seconds_of(Work& work) {
-  std::array<std::vector<double>, Work::kinds> seconds;
+  std::array<double, Work::kinds> seconds{};
   double last = now_s();
   for (int i = 0; i < timed_rounds; ++i) {
     work.round([&](Work::Kind kind) {
-      seconds[kind].push_back(now_s() - last);
-      last += seconds[kind].back();
+      const double now = now_s();
+      seconds[kind] += now - last;
+      last = now;
       return true;
     });
   }
-  return {mean(seconds[Work::of_product]), mean(seconds[Work::of_pass])};
+  return {seconds[Work::of_product] / (timed_rounds * products), seconds[Work::of_pass] / (timed_rounds * pieces)};
 }
 
 }  // namespace

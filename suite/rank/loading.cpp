@@ -1,7 +1,5 @@
 #include "suite/rank/loading.h"
 
-#include <algorithm>
-
 #include "base/clock.h"
 #include "base/placement.h"
 #include "datasets/loader.h"
@@ -36,10 +34,7 @@ void time_loading(const Launch& launch, comm::Communicator& comm, int samples, a
   if (launch.plan.spec.input == InputKind::resident) return;
   analytic::RatesByBusy& rates = calibration.load_s_per_sample[analytic::load_key(launch.plan.spec)];
   const int all = ranks_on_fullest_host(launch.plan.placement, comm.size());
-  if (all > 1 || comm.size() == 1) {
-    if (comm.rank() == Rank(0)) rates[1] = s_per_sample(launch, Rank(0), samples);
-    if (comm.size() == 1) return;
-  }
+  if (all > 1 && comm.rank() == Rank(0)) rates[1] = s_per_sample(launch, Rank(0), samples);
   comm.wait(comm.barrier());
   rates[all] = largest_of(comm, s_per_sample(launch, comm.rank(), samples));
 }

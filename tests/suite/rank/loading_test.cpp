@@ -6,7 +6,6 @@
 
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/plan/routes.h"
-#include "suite/rank/layer_chain.h"
 #include "tests/parallelism/exec/small_network.h"
 
 namespace parabench::rank {

@@ -12,6 +12,10 @@
 
 namespace parabench::analytic {
 
+std::string communicator_name(const Case& spec) {
+  return std::string(to_text(spec.comm)) + (spec.np == 1 ? "/np:1" : "");
+}
+
 std::span<const Calibration> launches_in(const Calibration& calibration) {
   return calibration.launches.empty() ? std::span(&calibration, 1) : std::span(calibration.launches);
 }

@@ -110,8 +110,12 @@ struct Calibration {
   // Of a GPU; 0, or no entry: not measured.
   double launch_floor_s = 0;                               ///< per kernel, launched one after the other
   std::int64_t context_bytes = 0;                          ///< that a process holds there before its first tensor
-  std::map<std::string, std::int64_t> communicator_bytes;  ///< a rank's own buffers there, by comm
+  std::map<std::string, std::int64_t> communicator_bytes;  ///< a rank's own there, by communicator_name()
 };
+
+/// Whose memory on a GPU a communicator's is: "nccl", or "nccl/np:1" of a rank that has nobody to exchange with, whose
+/// library holds its kernels' memory all the same, and no buffers for neighbours.
+std::string communicator_name(const Case& spec);
 
 /// The launches of a calibration in place, or itself.
 std::span<const Calibration> launches_in(const Calibration& calibration);

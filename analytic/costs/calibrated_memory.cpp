@@ -53,7 +53,7 @@ class CalibratedMemory final : public MemoryModel {
     const GpuInfo* gpu = first_gpu(measured_->calibration.machine);
     return {.context_bytes =
                 measured_->calibration.context_bytes > 0 ? measured_->calibration.context_bytes : typical_context_bytes,
-            .communicator_bytes = plan.spec.np > 1 ? communicator_bytes(plan.spec.comm) : 0,
+            .communicator_bytes = communicator_bytes(plan.spec),
             .matrix_workspace_bytes = matrix_workspace_bytes(gpu),
             .memory_bytes = gpu ? gpu->memory_bytes : 0};
   }
@@ -65,10 +65,10 @@ class CalibratedMemory final : public MemoryModel {
  private:
   const Sizes& sizes() const { return measured_->sizes; }
 
-  std::int64_t communicator_bytes(CommKind comm) const {
-    const auto found = measured_->calibration.communicator_bytes.find(std::string(to_text(comm)));
-    if (found != measured_->calibration.communicator_bytes.end()) return found->second;
-    return comm == CommKind::nccl ? typical_nccl_bytes : 0;
+  std::int64_t communicator_bytes(const Case& spec) const {
+    const auto& measured = measured_->calibration.communicator_bytes;
+    const auto found = measured.find(communicator_name(spec));
+    return found == measured.end() ? typical_communicator_bytes(spec) : found->second;
   }
 
   /// Gradients that this backward leaves behind for the next layers'. Those of a tied tensor whose layers are one

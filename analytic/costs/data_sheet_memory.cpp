@@ -23,7 +23,7 @@ class DataSheetMemory final : public MemoryModel {
     if (measured_device(plan.spec) != DeviceKind::cuda) return {};
     const GpuInfo* gpu = first_gpu(machine_);
     return {.context_bytes = typical_context_bytes,
-            .communicator_bytes = plan.spec.np > 1 && plan.spec.comm == CommKind::nccl ? typical_nccl_bytes : 0,
+            .communicator_bytes = typical_communicator_bytes(plan.spec),
             .matrix_workspace_bytes = matrix_workspace_bytes(gpu),
             .memory_bytes = gpu ? gpu->memory_bytes : 0};
   }

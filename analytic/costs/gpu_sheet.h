@@ -23,10 +23,14 @@ std::string gpu_sheet_text(const GpuInfo* gpu);
 
 double peak_flops(const GpuRates& rates, Precision precision);
 
-/// What a process with torch's libraries holds before its first tensor, and one rank's buffers of an NCCL communicator
-/// (24 channels, 10 MiB of them to each of two neighbours), where nobody measured them. Guesses.
-inline constexpr std::int64_t typical_context_bytes = 500LL << 20;
-inline constexpr std::int64_t typical_nccl_bytes = 480LL << 20;
+/// Where nobody measured them. What a process holds with torch's libraries and the kernels of a network, and what NCCL
+/// 2.28.9 holds for a rank without others: as measured on an H100 (driver 580.159.04, CUDA 13.0). Of several ranks a
+/// guess besides: 24 channels, 10 MiB of them to each of two neighbours.
+inline constexpr std::int64_t typical_context_bytes = 680LL << 20;
+inline constexpr std::int64_t typical_nccl_alone_bytes = 1004LL << 20;
+inline constexpr std::int64_t typical_nccl_neighbour_bytes = 480LL << 20;
+/// 0 of other communicators.
+std::int64_t typical_communicator_bytes(const Case& spec);
 
 /// Workspace that cuBLAS takes out of torch's pool: 32 MiB from capability 9.0 on, else 8 MiB and 128 KiB
 /// (:4096:2:16:8; ATen/cuda/CublasHandlePool.cpp). No GPU known: the smaller one.

@@ -10,6 +10,7 @@
 #include "analytic/simulate/step_parts.h"
 #include "analytic/simulate/swept_ops.h"
 #include "analytic/simulate/terms.h"
+#include "base/side_by_side.h"
 #include "base/statistics.h"
 
 namespace parabench::analytic {
@@ -49,6 +50,23 @@ double most_computed(std::span<const RankPredicted> ranks) {
   return most;
 }
 
+std::vector<RankPredicted> of_all_ranks(const plan::PipelineOutline& outline, const SweptPipeline& swept,
+                                        const Sizes& sizes, const MemoryModel& memory) {
+  constexpr std::size_t together = 64;  // so many that what a piece makes ready for its first rank costs little
+  const std::size_t ranks = outline.plan.ranks.size();
+  std::vector<RankPredicted> all(ranks);
+  side_by_side((ranks + together - 1) / together, [&](std::size_t piece) {
+    std::vector<SweptOp> ops;
+    OutlineMemory memories(outline, swept, sizes, memory);
+    for (std::size_t r = piece * together; r < std::min(ranks, (piece + 1) * together); ++r) {
+      const Rank rank(static_cast<int>(r));
+      swept_ops(outline, swept, rank, ops);
+      all[r] = {.rank = rank, .peak_memory = memories.of(rank, ops), .breakdown_s = breakdown_of(swept, ops)};
+    }
+  });
+  return all;
+}
+
 }  // namespace
 
 Predicted predict_outline(const plan::PipelineOutline& outline, const Sizes& sizes, const TimeModel& time,
@@ -60,13 +78,7 @@ Predicted predict_outline(const plan::PipelineOutline& outline, const Sizes& siz
   result.isolated_step_time_s = swept.steps.front().completed;
   if (result.step_time_s > 0) result.throughput_samples_per_s = plan::trained_samples(plan) / result.step_time_s;
   result.interval_s = {result.step_time_s, result.step_time_s};
-  std::vector<SweptOp> ops;
-  OutlineMemory memories(outline, swept, sizes, memory);
-  for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank) {
-    swept_ops(outline, swept, rank, ops);
-    result.ranks.push_back(
-        {.rank = rank, .peak_memory = memories.of(rank, ops), .breakdown_s = breakdown_of(swept, ops)});
-  }
+  result.ranks = of_all_ranks(outline, swept, sizes, memory);
   const Rank busiest = busiest_rank(result.ranks);
   plan::Plan window = plan;
   window.ranks[busiest.value] = plan::written_program(outline, busiest);

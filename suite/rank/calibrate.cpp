@@ -60,9 +60,8 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
       calibration.context_bytes = device.context_bytes() + outside_chains - outside_before;
       const std::int64_t communicators = outside_before - device.context_bytes() + outside_all - outside_chains;
       const std::int64_t arena = buffer.own.defined() ? 0 : buffer.arena.bytes;
-      if (comm.size() > 1)
-        calibration.communicator_bytes[std::string(to_text(spec.comm))] =
-            std::max<std::int64_t>(0, communicators / place.ranks_on_device - arena);
+      calibration.communicator_bytes[analytic::communicator_name(spec)] =
+          std::max<std::int64_t>(0, communicators / place.ranks_on_device - arena);
     }
   }
   calibration.date = utc_now();

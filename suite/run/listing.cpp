@@ -1,18 +1,13 @@
 #include "suite/run/listing.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <system_error>
-#include <thread>
 
 #include "base/error.h"
+#include "base/side_by_side.h"
 #include "suite/protocol/command.h"
 
 namespace parabench::suite {
 namespace {
-
-constexpr unsigned most_threads = 4;  // a listing is no reason to fill a shared login node
 
 ListedForecast in_short(const Forecast& forecast) {
   ListedForecast line{.step_time_s = forecast.predicted.step_time_s,
@@ -34,34 +29,6 @@ Listed line_of(const SelectedCase& chosen, const Knowledge& knowledge) {
     line.impossible = error.what();
   }
   return line;
-}
-
-/// Calls `work` with 0, 1, ... count - 1 on several threads, and throws the exception of the lowest.
-template <class Work>
-void side_by_side(std::size_t count, Work work) {
-  std::vector<std::exception_ptr> errors(count);
-  std::atomic<std::size_t> next = 0;
-  const auto run = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      try {
-        work(i);
-      } catch (...) {
-        errors[i] = std::current_exception();
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    const std::size_t threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
-    try {
-      for (std::size_t t = 1; t < std::min(threads, count); ++t) helpers.emplace_back(run);
-    } catch (const std::system_error&) {
-      // No room for another thread: those that there are do all of it.
-    }
-    run();
-  }
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
 }
 
 }  // namespace

@@ -7,12 +7,12 @@ PART_S = 480    # one part asked for alone, with the doctor and the calibration 
 # Each line holds once in a sitting: what several parts need of the calibration shares its line.
 BUDGET_S = {
     "doctor": 60,
-    "runtime": 110,
+    "runtime": 140,
     "gate": 300,
     "calibrate": 100,
     "memory": 90,
     "predict": 90,
-    "nccl": 90,
+    "nccl": 60,
     "transfers": 40,
     "peers": 320,
 }

@@ -422,14 +422,24 @@ TEST(CalibratedCosts, TheGpusOverheadIsMeasuredElseTypical) {
   plan.spec.comm = CommKind::nccl;
   const DeviceOverhead typical = calibrated_costs(calibration, model).memory->device_overhead(plan);
   EXPECT_EQ(typical.context_bytes, typical_context_bytes);
-  EXPECT_EQ(typical.communicator_bytes, typical_nccl_bytes);
+  EXPECT_EQ(typical.communicator_bytes, typical_nccl_alone_bytes + typical_nccl_neighbour_bytes);
   EXPECT_EQ(typical.matrix_workspace_bytes, 33'554'432);
   EXPECT_EQ(typical.memory_bytes, 1000);
   calibration.context_bytes = 11;
-  calibration.communicator_bytes["nccl"] = 22;
+  calibration.communicator_bytes = {{"nccl", 22}, {"nccl/np:1", 33}};
   const DeviceOverhead own = calibrated_costs(calibration, model).memory->device_overhead(plan);
   EXPECT_EQ(own.context_bytes, 11);
   EXPECT_EQ(own.communicator_bytes, 22);
+  plan::Plan alone = data_parallel(1, 2);
+  alone.spec.device = DeviceKind::cuda;
+  alone.spec.comm = CommKind::nccl;
+  EXPECT_EQ(calibrated_costs(calibration, model).memory->device_overhead(alone).communicator_bytes, 33);
+  calibration.communicator_bytes.erase("nccl/np:1");
+  EXPECT_EQ(calibrated_costs(calibration, model).memory->device_overhead(alone).communicator_bytes,
+            typical_nccl_alone_bytes)
+      << "that of several ranks has buffers for neighbours";
+  alone.spec.comm = CommKind::threads;
+  EXPECT_EQ(calibrated_costs(calibration, model).memory->device_overhead(alone).communicator_bytes, 0);
 }
 
 TEST(CalibratedCosts, OtherModelsLayersAreNotMixedUp) {

@@ -94,6 +94,7 @@ class CheckTest(FakeBuild):
         self.out.write_text("[]")
         for words, message in ((["--only", "gate,speed"], "got 'speed', expected some of: runtime, gate"),
                                (["--build", "/nowhere"], "got /nowhere, expected a folder with bin/parabench"),
+                               (["--out", "/nowhere/out.json"], "got /nowhere/out.json, expected a file in a folder"),
                                ([], "expected a new file or one to go on with")):
             ended = self.check(*words)
             self.assertEqual(ended.returncode, 2)

@@ -34,6 +34,8 @@ struct LayerKey {
 struct SplitTiming {
   double input_s = 0, weight_s = 0;
   double input_mad_s = 0, weight_mad_s = 0;
+  /// Highest above the start of each, and of a W that adds to the gradients of an earlier micro-batch. 0: not measured.
+  std::int64_t input_peak_bytes = 0, weight_peak_bytes = 0, adding_weight_peak_bytes = 0;
   bool operator==(const SplitTiming&) const = default;
 };
 
@@ -46,7 +48,8 @@ struct LayerTiming {
   /// first layer's forward loads), so that the bytes of a chain are the sum over its layers. 0: not measured.
   std::int64_t saved_bytes = 0;
   std::int64_t forward_peak_bytes = 0;   ///< highest above the start of its forward
-  std::int64_t backward_peak_bytes = 0;  ///< highest above the start of its backward
+  std::int64_t backward_peak_bytes = 0;  ///< highest above the start of its backward, which starts gradients
+  std::int64_t adding_peak_bytes = 0;    ///< of one that adds to those of an earlier micro-batch; 0: not measured
   std::optional<SplitTiming> split;      ///< measured for plans whose backwards are split
 };
 

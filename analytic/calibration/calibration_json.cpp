@@ -25,9 +25,10 @@ constexpr std::string_view format_name = "parabench calibration";
 // graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries. 3: every launch whole,
 // curves by hosts. 3.1: curves of reduce-scatters and all-gathers; resident memory of processes. 3.2: curves
 // while ranks compute. 3.3: layers of ranks side by side as these take in the mean, no more as the slowest
-// does; what computing loses to exchanges; loaders.
+// does; what computing loses to exchanges; loaders. 3.4: what the parts of backwards hold, and those that add to
+// gradients.
 constexpr int schema_major = 3, merged_major = 2;
-constexpr std::string_view schema_version = "3.3";
+constexpr std::string_view schema_version = "3.4";
 
 /// Files of schema 2.0 know the processor alone and name no device.
 DeviceKind device_of(const JsonReader& row) { return row.find<DeviceKind>("device").value_or(DeviceKind::cpu); }
@@ -50,25 +51,34 @@ json timings_to_json(const std::vector<LayerTiming>& timings) {
                     {"backward_mad_s", t.backward_mad_s},
                     {"saved_bytes", t.saved_bytes},
                     {"forward_peak_bytes", t.forward_peak_bytes},
-                    {"backward_peak_bytes", t.backward_peak_bytes}});
+                    {"backward_peak_bytes", t.backward_peak_bytes},
+                    {"adding_peak_bytes", t.adding_peak_bytes}});
     if (t.split) {
       rows.back()["split"] = {{"input_s", t.split->input_s},
                               {"weight_s", t.split->weight_s},
                               {"input_mad_s", t.split->input_mad_s},
-                              {"weight_mad_s", t.split->weight_mad_s}};
+                              {"weight_mad_s", t.split->weight_mad_s},
+                              {"input_peak_bytes", t.split->input_peak_bytes},
+                              {"weight_peak_bytes", t.split->weight_peak_bytes},
+                              {"adding_weight_peak_bytes", t.split->adding_weight_peak_bytes}};
     }
   }
   return rows;
 }
 
+std::int64_t bytes(const JsonReader& row, std::string_view key) { return row.get_at_least(key, std::int64_t{0}); }
+/// 0 in files of before 3.4.
+std::int64_t added_bytes(const JsonReader& row, std::string_view key) { return row.has(key) ? bytes(row, key) : 0; }
+
 SplitTiming split_from_json(const JsonReader& split) {
   return {.input_s = split.get_at_least("input_s", 0.0),
           .weight_s = split.get_at_least("weight_s", 0.0),
           .input_mad_s = split.get_at_least("input_mad_s", 0.0),
-          .weight_mad_s = split.get_at_least("weight_mad_s", 0.0)};
+          .weight_mad_s = split.get_at_least("weight_mad_s", 0.0),
+          .input_peak_bytes = added_bytes(split, "input_peak_bytes"),
+          .weight_peak_bytes = added_bytes(split, "weight_peak_bytes"),
+          .adding_weight_peak_bytes = added_bytes(split, "adding_weight_peak_bytes")};
 }
-
-std::int64_t bytes(const JsonReader& row, std::string_view key) { return row.get_at_least(key, std::int64_t{0}); }
 
 std::vector<LayerTiming> timings_from_json(const JsonReader& rows) {
   std::vector<LayerTiming> timings;
@@ -80,7 +90,8 @@ std::vector<LayerTiming> timings_from_json(const JsonReader& rows) {
                        .backward_mad_s = row.get_at_least("backward_mad_s", 0.0),
                        .saved_bytes = bytes(row, "saved_bytes"),
                        .forward_peak_bytes = bytes(row, "forward_peak_bytes"),
-                       .backward_peak_bytes = bytes(row, "backward_peak_bytes")});
+                       .backward_peak_bytes = bytes(row, "backward_peak_bytes"),
+                       .adding_peak_bytes = added_bytes(row, "adding_peak_bytes")});
     if (row.has("split")) timings.back().split = split_from_json(row.at("split"));
   }
   sort_unique(timings, &LayerTiming::samples, rows);

@@ -32,26 +32,32 @@ double median_of(const Timings& launches, double LayerTiming::*seconds) {
   return median(values);
 }
 
-/// 0 was not measured.
-std::int64_t median_of(const Timings& launches, std::int64_t LayerTiming::*bytes) {
+/// Of what was measured, which 0 was not.
+template <class Part>
+std::int64_t median_bytes(const std::vector<Part>& launches, std::int64_t Part::*bytes) {
   std::vector<double> values;
-  for (const LayerTiming& launch : launches)
+  for (const Part& launch : launches)
     if (launch.*bytes > 0) values.push_back(static_cast<double>(launch.*bytes));
   return values.empty() ? 0 : median_as<std::int64_t>(values);
 }
 
 std::optional<SplitTiming> combined_splits(const Timings& launches) {
+  std::vector<SplitTiming> splits;
+  for (const LayerTiming& launch : launches)
+    if (launch.split) splits.push_back(*launch.split);
+  if (splits.empty()) return std::nullopt;
   const auto median_over = [&](double SplitTiming::*seconds) {
     std::vector<double> values;
-    for (const LayerTiming& launch : launches)
-      if (launch.split) values.push_back((*launch.split).*seconds);
+    for (const SplitTiming& split : splits) values.push_back(split.*seconds);
     return median(values);
   };
-  if (std::ranges::none_of(launches, [](const LayerTiming& t) { return t.split.has_value(); })) return std::nullopt;
   return SplitTiming{.input_s = median_over(&SplitTiming::input_s),
                      .weight_s = median_over(&SplitTiming::weight_s),
                      .input_mad_s = median_over(&SplitTiming::input_mad_s),
-                     .weight_mad_s = median_over(&SplitTiming::weight_mad_s)};
+                     .weight_mad_s = median_over(&SplitTiming::weight_mad_s),
+                     .input_peak_bytes = median_bytes(splits, &SplitTiming::input_peak_bytes),
+                     .weight_peak_bytes = median_bytes(splits, &SplitTiming::weight_peak_bytes),
+                     .adding_weight_peak_bytes = median_bytes(splits, &SplitTiming::adding_weight_peak_bytes)};
 }
 
 LayerTiming combined_timings(const Timings& launches) {
@@ -60,9 +66,10 @@ LayerTiming combined_timings(const Timings& launches) {
           .backward_s = median_of(launches, &LayerTiming::backward_s),
           .forward_mad_s = median_of(launches, &LayerTiming::forward_mad_s),
           .backward_mad_s = median_of(launches, &LayerTiming::backward_mad_s),
-          .saved_bytes = median_of(launches, &LayerTiming::saved_bytes),
-          .forward_peak_bytes = median_of(launches, &LayerTiming::forward_peak_bytes),
-          .backward_peak_bytes = median_of(launches, &LayerTiming::backward_peak_bytes),
+          .saved_bytes = median_bytes(launches, &LayerTiming::saved_bytes),
+          .forward_peak_bytes = median_bytes(launches, &LayerTiming::forward_peak_bytes),
+          .backward_peak_bytes = median_bytes(launches, &LayerTiming::backward_peak_bytes),
+          .adding_peak_bytes = median_bytes(launches, &LayerTiming::adding_peak_bytes),
           .split = combined_splits(launches)};
 }
 

@@ -34,8 +34,18 @@ double at_busy(const RatesByBusy& rates, int ranks) {
   return between(ranks, below->first, below->second, above->first, above->second);
 }
 
-std::vector<LayerTiming> with_parts(std::vector<LayerTiming> timings) {
-  std::erase_if(timings, [](const LayerTiming& t) { return !t.split; });
+bool tells(const LayerTiming& timing, LayerPart part) {
+  switch (part) {
+    case LayerPart::whole: return true;
+    case LayerPart::split: return timing.split.has_value();
+    case LayerPart::split_bytes: return timing.split && timing.split->adding_weight_peak_bytes > 0;
+    case LayerPart::adding: return timing.adding_peak_bytes > 0;
+  }
+  return false;
+}
+
+std::vector<LayerTiming> those_that_tell(std::vector<LayerTiming> timings, LayerPart part) {
+  std::erase_if(timings, [part](const LayerTiming& t) { return !tells(t, part); });
   return timings;
 }
 
@@ -67,20 +77,21 @@ MeasuredLayers::MeasuredLayers(const Calibration& calibration, const Sizes& size
     for (auto at = calibration.layers.lower_bound({.layer = signature, .busy_ranks = 0});
          at != calibration.layers.end() && at->first.layer == signature; ++at) {
       const LayerKey& key = at->first;
-      Timings timings{key.device,     key.precision, key.layout, key.threads,
-                      key.busy_ranks, key.graph,     key.input,  at->second};
-      layer.all.push_back(timings);
-      timings.by_samples = with_parts(std::move(timings.by_samples));
-      if (!timings.by_samples.empty()) layer.split.push_back(std::move(timings));
+      for (int part = 0; part < layer_parts; ++part) {
+        std::vector<LayerTiming> telling = those_that_tell(at->second, static_cast<LayerPart>(part));
+        if (telling.empty()) continue;
+        layer.telling[part].push_back({key.device, key.precision, key.layout, key.threads, key.busy_ranks, key.graph,
+                                       key.input, std::move(telling)});
+      }
     }
   }
 }
 
 MeasuredLayers::Neighbours MeasuredLayers::neighbours(const Case& spec, int layer, int busy_ranks,
-                                                      bool of_split) const {
+                                                      LayerPart part) const {
   const InputKind input = layer == 0 ? spec.input : InputKind::host;
   Neighbours found;
-  for (const Timings& timings : of_split ? layers_[layer].split : layers_[layer].all) {
+  for (const Timings& timings : layers_[layer].telling[static_cast<int>(part)]) {
     if (timings.device != measured_device(spec) || timings.precision != spec.precision ||
         timings.layout != spec.layout || timings.threads != threads_of_operation(spec) || timings.graph != spec.graph ||
         timings.input != input)
@@ -93,7 +104,7 @@ MeasuredLayers::Neighbours MeasuredLayers::neighbours(const Case& spec, int laye
 
 double MeasuredLayers::at(const Case& spec, int layer, int samples, int busy_ranks, const LayerFigure& figure) const {
   const Layer& known = layers_[layer];
-  const auto [below, above] = neighbours(spec, layer, busy_ranks, figure.of_split);
+  const auto [below, above] = neighbours(spec, layer, busy_ranks, figure.part);
   if (above) {
     return between(busy_ranks, below->busy_ranks, at_samples(below->by_samples, samples, figure.of), above->busy_ranks,
                    at_samples(above->by_samples, samples, figure.of));
@@ -107,8 +118,8 @@ double MeasuredLayers::at(const Case& spec, int layer, int samples, int busy_ran
       "a measurement under the case's keys");
 }
 
-bool MeasuredLayers::has_split(const Case& spec, int layer, int busy_ranks) const {
-  return neighbours(spec, layer, busy_ranks, /*of_split=*/true).above != nullptr;
+bool MeasuredLayers::has(const Case& spec, int layer, int busy_ranks, LayerPart part) const {
+  return neighbours(spec, layer, busy_ranks, part).above != nullptr;
 }
 
 Curve reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {

@@ -2,6 +2,8 @@
 // names it and the keys.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,10 +13,19 @@
 
 namespace parabench::analytic {
 
+/// What not every measurement of a layer tells.
+enum class LayerPart : std::uint8_t {
+  whole,        ///< all do
+  split,        ///< the seconds of I and W
+  split_bytes,  ///< what these hold
+  adding,       ///< what a backward holds that adds to gradients
+};
+inline constexpr int layer_parts = 4;
+
 /// What is asked about a layer.
 struct LayerFigure {
   double (*of)(const LayerTiming&);
-  bool of_split = false;  ///< only where its split backward was measured
+  LayerPart part = LayerPart::whole;  ///< asked of those that tell it
 };
 
 /// The measurements of one model's layers, resolved once: looking them up by text for every operation is slow.
@@ -24,8 +35,8 @@ class MeasuredLayers {
 
   /// Interpolated between numbers of samples and of busy ranks (interpolate.h).
   double at(const Case& spec, int layer, int samples, int busy_ranks, const LayerFigure& figure) const;
-  /// Whether the split backward was measured with so many busy ranks.
-  bool has_split(const Case& spec, int layer, int busy_ranks) const;
+  /// Whether that part was measured with so many busy ranks.
+  bool has(const Case& spec, int layer, int busy_ranks, LayerPart part) const;
 
  private:
   /// Under one key.
@@ -40,14 +51,13 @@ class MeasuredLayers {
   };
   struct Layer {
     std::string name, signature;
-    std::vector<Timings> all;    ///< ascending busy ranks under one key
-    std::vector<Timings> split;  ///< those with a split backward
+    std::array<std::vector<Timings>, layer_parts> telling;  ///< by part; ascending busy ranks under one key
   };
   /// What to interpolate between; `above` is null where no measurement has so many busy ranks.
   struct Neighbours {
     const Timings *below = nullptr, *above = nullptr;
   };
-  Neighbours neighbours(const Case& spec, int layer, int busy_ranks, bool of_split) const;
+  Neighbours neighbours(const Case& spec, int layer, int busy_ranks, LayerPart part) const;
 
   std::vector<Layer> layers_;
 };

@@ -15,6 +15,15 @@ namespace {
 constexpr LayerFigure saved{[](const LayerTiming& t) { return static_cast<double>(t.saved_bytes); }};
 constexpr LayerFigure forward_peak{[](const LayerTiming& t) { return static_cast<double>(t.forward_peak_bytes); }};
 constexpr LayerFigure backward_peak{[](const LayerTiming& t) { return static_cast<double>(t.backward_peak_bytes); }};
+constexpr LayerFigure adding_peak{[](const LayerTiming& t) { return static_cast<double>(t.adding_peak_bytes); },
+                                  LayerPart::adding};
+constexpr LayerFigure input_peak{[](const LayerTiming& t) { return static_cast<double>(t.split->input_peak_bytes); },
+                                 LayerPart::split_bytes};
+constexpr LayerFigure weight_peak{[](const LayerTiming& t) { return static_cast<double>(t.split->weight_peak_bytes); },
+                                  LayerPart::split_bytes};
+constexpr LayerFigure adding_weight_peak{
+    [](const LayerTiming& t) { return static_cast<double>(t.split->adding_weight_peak_bytes); },
+    LayerPart::split_bytes};
 
 class CalibratedMemory final : public MemoryModel {
  public:
@@ -40,8 +49,7 @@ class CalibratedMemory final : public MemoryModel {
     // Layers above have released what they saved; the gradient passed down stands in for the one handed in.
     for (int l = end_layer(plan, op) - 1; l >= first_layer(plan, op); --l) {
       const double handed_in = gradient(plan, rank, op, end_layer(plan, op)), passed = gradient(plan, rank, op, l + 1);
-      highest = std::max(highest, held + passed - handed_in - dropped_early(plan, op, l) +
-                                      bytes(plan, rank, op, l, backward_peak) +
+      highest = std::max(highest, held + passed - handed_in + backward_bytes(plan, rank, op, l) +
                                       static_cast<double>(sizes().waiting_skip_bytes(plan, rank, op, l)));
       held += gradient_bytes(plan, op, l) - bytes(plan, rank, op, l, saved);
     }
@@ -80,12 +88,17 @@ class CalibratedMemory final : public MemoryModel {
     return waits ? static_cast<double>(sizes().tied_bytes(plan.spec.precision)) : 0;
   }
 
-  /// What the measured peak, of a backward that starts gradients, holds too much where this one adds each as it comes.
-  double dropped_early(const plan::Plan& plan, const plan::Op& op, int layer) const {
-    if (!op.accumulates) return 0;
-    const Precision precision = plan.spec.precision;
-    return static_cast<double>(sizes().parameter_bytes(precision, layer) -
-                               sizes().largest_parameter_bytes(precision, layer));
+  /// Highest above the start of a layer's backward, or its part of one. Where that was not measured, as in files of
+  /// before 3.4, what a whole one holds that starts gradients, which is no less.
+  double backward_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op, int layer) const {
+    const bool adds = op.accumulates && plan::makes_weight_gradient(op.kind);
+    const LayerFigure& wanted = op.kind == plan::OpKind::backward         ? adds ? adding_peak : backward_peak
+                                : op.kind == plan::OpKind::backward_input ? input_peak
+                                : adds                                    ? adding_weight_peak
+                                                                          : weight_peak;
+    if (op.kind == plan::OpKind::backward_weight && sizes().parameter_bytes(plan.spec.precision, layer) == 0) return 0;
+    const bool known = measured_->layers.has(plan.spec, layer, 1, wanted.part);
+    return bytes(plan, rank, op, layer, known ? wanted : backward_peak);
   }
 
   /// Bytes do not depend on who else is busy: any measurement of the layer will do.

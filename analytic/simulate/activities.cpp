@@ -239,7 +239,11 @@ void SharingActivities::count_exchanges() {
 
 /// What messages and collectives leave is divided among those that compute.
 SharingActivities::Stretch SharingActivities::stretch_on(std::size_t host, const Shape& shape) const {
-  const double cores = cores_, before = std::max(cores_, shape.computes ? load_.computing[host] : shape.demand);
+  // Passes were measured while as many ranks computed as do now; what streams, while as many did that.
+  const int measured = !shape.computes ? shape.demand
+                       : shape.streams ? busy_ranks(shape) * shape.demand
+                                       : load_.computing[host];
+  const double cores = cores_, before = std::max(cores_, measured);
   double here = std::max(cores_, load_.cores[host]);
   if (weighted_ > 0 && load_.cores[host] > cores_) {
     here = shape.computes
@@ -254,8 +258,11 @@ SharingActivities::Stretch SharingActivities::stretch_on(std::size_t host, const
 double SharingActivities::stretched_s(const Running& running, double measured_s) const {
   Stretch most{static_cast<double>(cores_), static_cast<double>(cores_)};  // on the host that holds it up most
   for (std::size_t host = 0; host < ranks_of_host_.size(); ++host) {
-    const Stretch here =
-        stretch_on(host, {.computes = running.computes, .demand = ends_on(running, host), .weight = running.weight});
+    const Stretch here = stretch_on(host, {.computes = running.computes,
+                                           .streams = running.streams,
+                                           .host = running.host,
+                                           .demand = ends_on(running, host),
+                                           .weight = running.weight});
     if (here.wanted * most.measured > most.wanted * here.measured) most = here;
   }
   double seconds = measured_s * most.wanted / most.measured;

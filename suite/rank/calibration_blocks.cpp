@@ -146,7 +146,11 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
         const double step_s = chains.time(count, {.timed = 1, .discarded = effort.discarded_steps}, at_once).step_s;
         steps = std::clamp(static_cast<int>(effort.budget_s / step_s), effort.least_steps, effort.most_steps);
       }
-      if (!alone_anyway) take(chains.time(count, {steps, effort.discarded_steps}, at_once), 1);
+      if (!alone_anyway) {
+        LayerChain chain = chains.time(count, {steps, effort.discarded_steps}, at_once);
+        if (effort.measures_adding) chains.measure_adding(chain, count);
+        take(chain, 1);
+      }
     }
     if (comm.size() == 1) continue;
     steps = std::stoi(comm::all_gather(comm, std::to_string(steps))[teller.value]);
@@ -157,6 +161,7 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
       stretch(chain, step.mean_s / median(chain.steps_s));
       deviate(chain, step.deviation_s);
     }
+    if (alone_anyway && effort.measures_adding) chains.measure_adding(chain, count);
     take(chain, busy);
     comm.wait(comm.barrier());
   }

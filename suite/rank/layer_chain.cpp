@@ -1,6 +1,7 @@
 #include "suite/rank/layer_chain.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -33,7 +34,7 @@ Case alone(const Case& of, int samples) {
           .seed = of.seed};
 }
 
-/// The step of a sequential plan with its backwards split.
+/// The step of a sequential plan with its backwards split, all W behind all I.
 plan::Plan split_backwards(plan::Plan plan) {
   std::vector<plan::Op> ops, weights;
   for (const plan::Op& op : plan.ranks[0].compute()) {
@@ -46,6 +47,23 @@ plan::Plan split_backwards(plan::Plan plan) {
     ops.push_back(op);
   }
   plan.ranks[0].compute() = std::move(ops);
+  return plan;
+}
+
+/// The same step with a second micro-batch of as many samples behind the first, to whose gradients it adds.
+plan::Plan with_second_micro_batch(plan::Plan plan) {
+  plan.spec.batch *= 2;
+  plan.pieces.front().push_back(plan.pieces.front().front());
+  const std::vector<plan::Op> once = std::exchange(plan.ranks[0].compute(), {});
+  std::vector<plan::Op>& ops = plan.ranks[0].compute();
+  for (const bool second : {false, true})
+    for (plan::Op op : once) {
+      if (!plan::is_pass(op.kind)) continue;
+      op.micro_batch = MicroBatchId(second);
+      op.accumulates = second && plan::makes_weight_gradient(op.kind);
+      ops.push_back(op);
+    }
+  std::ranges::copy_if(once, std::back_inserter(ops), [](const plan::Op& op) { return !plan::is_pass(op.kind); });
   return plan;
 }
 
@@ -85,23 +103,28 @@ double overhead_of(const plan::Plan& step, const LayerChain& chain) {
 /// What the timed steps took and held.
 struct LayerChains::Samples {
   std::map<std::pair<plan::OpKind, int>, std::vector<double>> seconds;  ///< by kind and segment
-  std::map<std::pair<plan::OpKind, int>, exec::OpMemory> memory;        ///< of the last step
+  std::map<std::pair<plan::OpKind, int>, exec::OpMemory> memory;        ///< of the last step's last micro-batch
   std::vector<double> gaps, steps;  ///< between operations; from a step's first begin to its last end
 
   double median_s(plan::OpKind kind, int segment) const { return median(seconds.at({kind, segment})); }
+  std::int64_t peak_bytes(plan::OpKind kind, int segment) const {
+    const exec::OpMemory& pass = memory.at({kind, segment});
+    return pass.peak - pass.before;
+  }
   analytic::LayerTiming timing(int layer, int samples) const {
     const exec::OpMemory& forward = memory.at({plan::OpKind::forward, layer});
-    const exec::OpMemory& backward = memory.at({plan::OpKind::backward, layer});
     return {.samples = samples,
             .forward_s = median_s(plan::OpKind::forward, layer),
             .backward_s = median_s(plan::OpKind::backward, layer),
             .saved_bytes = forward.after - forward.before,
-            .forward_peak_bytes = forward.peak - forward.before,
-            .backward_peak_bytes = backward.peak - backward.before};
+            .forward_peak_bytes = peak_bytes(plan::OpKind::forward, layer),
+            .backward_peak_bytes = peak_bytes(plan::OpKind::backward, layer)};
   }
   analytic::SplitTiming split_timing(int layer) const {
     return {.input_s = median_s(plan::OpKind::backward_input, layer),
-            .weight_s = median_s(plan::OpKind::backward_weight, layer)};
+            .weight_s = median_s(plan::OpKind::backward_weight, layer),
+            .input_peak_bytes = peak_bytes(plan::OpKind::backward_input, layer),
+            .weight_peak_bytes = peak_bytes(plan::OpKind::backward_weight, layer)};
   }
 };
 
@@ -128,7 +151,7 @@ LayerChains::Samples LayerChains::run(const plan::Plan& step, const ChainSteps& 
     const std::pair key{ops[i].kind, ops[i].segment.value};
     samples.seconds[key].push_back(spans[i].end - spans[i].start - spans[i].data_wait);
     samples.memory[key] = execution.memory[i];
-    const bool begins = ops[i - 1].step < ops[i].step;
+    const bool begins = i == 0 || ops[i - 1].step < ops[i].step;
     if (!begins) samples.gaps.push_back(spans[i].start - spans[i - 1].end);
     if (begins) samples.steps.push_back(0);
     // Without what the step waited for its batch.
@@ -198,6 +221,18 @@ LayerChain LayerChains::time(int samples, const ChainSteps& steps, const Ready& 
   if (launch_.plan.spec.graph) fit_into(chain, replayed_step_s(step, steps.timed, ready), 0);
   deviate(chain, deviation_per_mad * mad(whole.steps));
   return chain;
+}
+
+void LayerChains::measure_adding(LayerChain& chain, int samples) {
+  const plan::Plan once = plan::make_plan(alone(launch_.plan.spec, samples), launch_.model, {}, 1);
+  const ChainSteps one{.timed = 1, .discarded = 0};
+  const Samples whole = run(with_second_micro_batch(once), one, [] {});
+  for (int l = 0; l < std::ssize(chain.layers); ++l)
+    chain.layers[l].adding_peak_bytes = whole.peak_bytes(plan::OpKind::backward, l);
+  if (!plan::uses(launch_.plan, plan::OpKind::backward_input)) return;
+  const Samples parts = run(with_second_micro_batch(split_backwards(once)), one, [] {});
+  for (int l = 0; l < std::ssize(chain.layers); ++l)
+    chain.layers[l].split->adding_weight_peak_bytes = parts.peak_bytes(plan::OpKind::backward_weight, l);
 }
 
 }  // namespace parabench::rank

@@ -43,7 +43,7 @@ using Ready = std::function<void()>;
 void tune_layers(const Launch& launch, exec::Device& device, int samples);
 
 struct ChainSteps {
-  int timed = 0, discarded = 2;  ///< these come first, one at least
+  int timed = 0, discarded = 2;  ///< these come first
 };
 
 /// The chains of a launch. They train the same weights, which are made once and, with a learning rate of zero, stay as
@@ -57,6 +57,9 @@ class LayerChains {
   /// them. Where its steps are replayed (graph:on), the parts add up to a replayed step.
   /// Ranks whose chains are to run side by side meet in `ready`, which is called as often on each.
   LayerChain time(int samples, const ChainSteps& steps, const Ready& ready);
+  /// Adds to a chain of so many samples what passes hold at most that add to gradients, in a step of two micro-batches.
+  /// Nothing is timed: it may run whatever others do.
+  void measure_adding(LayerChain& chain, int samples);
 
  private:
   struct Samples;

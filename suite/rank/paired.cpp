@@ -35,7 +35,9 @@ std::vector<int> piece_sizes(const plan::Plan& plan) {
   return {sizes.begin(), sizes.end()};
 }
 
-ChainEffort steps_of_chain(int steps) { return {.least_steps = steps, .most_steps = steps, .discarded_steps = 1}; }
+ChainEffort steps_of_chain(int steps) {
+  return {.least_steps = steps, .most_steps = steps, .discarded_steps = 1, .measures_adding = false};
+}
 
 /// What time_exchanges() and time_loading() measured.
 void copy_transfers(const analytic::Calibration& from, analytic::Calibration& to) {

@@ -44,7 +44,16 @@ Calibration example() {
   for (const int busy : {1, 2}) {
     c.layers[layer_key(model.layers[0], model.input, true, {}, busy)] = {
         {.samples = 2, .forward_s = 1e-3, .backward_s = 2e-3, .forward_mad_s = 1e-5, .saved_bytes = 7},
-        {.samples = 8, .forward_s = .1, .backward_s = 1. / 3, .backward_peak_bytes = 9}};
+        {.samples = 8,
+         .forward_s = .1,
+         .backward_s = 1. / 3,
+         .backward_peak_bytes = 9,
+         .adding_peak_bytes = 8,
+         .split = SplitTiming{.input_s = .1,
+                              .weight_s = .2,
+                              .input_peak_bytes = 3,
+                              .weight_peak_bytes = 7,
+                              .adding_weight_peak_bytes = 6}}};
   }
   Case resident;
   resident.device = DeviceKind::cuda;
@@ -290,6 +299,23 @@ TEST(Calibration, ResidentMemoryIsReadBackAndUnknownToFilesOfSchema3_0) {
   file["schema_version"] = "3.0";
   file["launches"][0].erase("process_bytes");
   EXPECT_EQ(text(calibration_from_json(file)), text(example()));
+}
+
+TEST(Calibration, WhatPartsOfBackwardsHoldIsUnknownToFilesOfSchema3_3) {
+  json file = to_json(example());
+  file["schema_version"] = "3.3";
+  for (json& layer : file["launches"][0]["layers"])
+    for (json& timing : layer["timings"]) {
+      timing.erase("adding_peak_bytes");
+      if (!timing.contains("split")) continue;
+      for (const char* peak : {"input_peak_bytes", "weight_peak_bytes", "adding_weight_peak_bytes"})
+        timing["split"].erase(peak);
+    }
+  for (const auto& [key, timings] : calibration_from_json(file).layers)
+    for (const LayerTiming& timing : timings) {
+      EXPECT_EQ(timing.adding_peak_bytes, 0);
+      if (timing.split) EXPECT_EQ(timing.split->adding_weight_peak_bytes, 0);
+    }
 }
 
 TEST(Calibration, LoadersAndWhatComputingLosesAreUnknownToFilesOfSchema3_2) {

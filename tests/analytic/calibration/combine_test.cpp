@@ -179,6 +179,22 @@ TEST(Combine, ALaunchStaysForHalvesOfBackwardsThatNobodyMeasuredSince) {
   EXPECT_EQ(all.layers.at(key).front().split->weight_s, 2);
 }
 
+TEST(Combine, BytesThatALaunchDidNotMeasureCountForNothing) {
+  Calibration old = launch(1, 1), late = launch(2, 2);
+  old.layers.at(key).front().split = SplitTiming{.input_s = 1, .weight_s = 2};
+  LayerTiming& measured = late.layers.at(key).front();
+  measured.adding_peak_bytes = 50;
+  measured.split = SplitTiming{
+      .input_s = 1, .weight_s = 2, .input_peak_bytes = 10, .weight_peak_bytes = 30, .adding_weight_peak_bytes = 20};
+  merge(old, late);
+  const LayerTiming& both = old.layers.at(key).front();
+  EXPECT_EQ(both.adding_peak_bytes, 50);
+  ASSERT_TRUE(both.split);
+  EXPECT_EQ(both.split->input_peak_bytes, 10);
+  EXPECT_EQ(both.split->weight_peak_bytes, 30);
+  EXPECT_EQ(both.split->adding_weight_peak_bytes, 20);
+}
+
 TEST(Combine, TheFileHasEveryLaunchAndIsCombinedAlikeWhenItIsRead) {
   Calibration all;
   for (int day = 1; day <= 3; ++day) merge(all, whole_launch(day, 1.0 / day));

@@ -484,6 +484,35 @@ TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
   EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), adds), 200 - 70 + 128);
 }
 
+TEST(CalibratedCosts, PassesThatAddAndPartsOfBackwardsHoldWhatWasMeasuredOfThem) {
+  const models::ModelSpec model = chain(1);
+  Calibration calibration = measured(model);
+  const plan::Plan whole = test_plan(case_of("model-parallel", 1, 2), 1);
+  for (auto& [key, timings] : calibration.layers) {
+    timings.resize(1);
+    timings.front().saved_bytes = 100;
+    timings.front().backward_peak_bytes = 200;
+  }
+  const auto peak = [&](plan::OpKind kind, bool adds) {
+    plan::Op op = plan::pass(kind, SegmentId(0), m0, StepId(0), VersionId(0));
+    op.accumulates = adds;
+    return calibrated_costs(calibration, model).memory->peak_bytes(whole, Rank(0), op);
+  };
+  for (const bool adds : {false, true})
+    for (const auto kind : {plan::OpKind::backward, plan::OpKind::backward_input, plan::OpKind::backward_weight})
+      EXPECT_EQ(peak(kind, adds), 200) << "of a file of before 3.4 what is no less";
+  for (auto& [key, timings] : calibration.layers) {
+    timings.front().adding_peak_bytes = 150;
+    timings.front().split = SplitTiming{
+        .input_s = 1, .weight_s = 1, .input_peak_bytes = 10, .weight_peak_bytes = 130, .adding_weight_peak_bytes = 120};
+  }
+  EXPECT_EQ(peak(plan::OpKind::backward, false), 200);
+  EXPECT_EQ(peak(plan::OpKind::backward, true), 150);
+  EXPECT_EQ(peak(plan::OpKind::backward_input, false), 10);
+  EXPECT_EQ(peak(plan::OpKind::backward_weight, false), 130);
+  EXPECT_EQ(peak(plan::OpKind::backward_weight, true), 120);
+}
+
 TEST(LayerSeconds, AreCalibratedWhereEveryLayerWasMeasured) {
   const models::ModelSpec model = chain(2);
   const Calibration calibration = measured(model);

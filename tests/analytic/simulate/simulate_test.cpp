@@ -291,6 +291,22 @@ TEST(SharedCores, ContentionThatWasMeasuredIsNotChargedTwice) {
   EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 1), reduction), 3);
 }
 
+TEST(SharedCores, AnUpdateMeasuredAloneSharesTheCoreWithPassesOfOthers) {
+  // Rank 1 of a pipeline updates beside the backward of rank 0, on one core: a pass of two ranks takes twice as long,
+  // which is measured, an update of one does not.
+  const HandCosts costs(
+      [](Rank rank, const plan::Op& op, int busy) {
+        if (op.kind == plan::OpKind::update) return 1.0 * busy;
+        return op.kind == plan::OpKind::backward && rank == Rank(0) ? 10.0 * busy : 0.0;
+      },
+      1);
+  const plan::Timeline pipeline = simulate(gpipe(2, 1), costs);
+  const plan::Span& update = pipeline.ranks[1][plan::compute_lane].back();
+  EXPECT_DOUBLE_EQ(update.end - update.start, 2);
+  // Both update: what they do to each other was measured.
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 1), costs), 10 + 2);
+}
+
 TEST(SharedCores, ThreadsOfARankCountAsDemand) {
   plan::Plan plan = data_parallel(2, 2);
   plan.spec.threads = 2;

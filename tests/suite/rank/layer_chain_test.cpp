@@ -73,6 +73,31 @@ TEST(LayerChain, LayersAndUpdateAddUpToAReplayedStep) {
   for (const analytic::LayerTiming& t : chain.layers) EXPECT_TRUE(t.split.has_value());
 }
 
+TEST(LayerChain, PassesThatAddToGradientsHoldLessThanThoseThatStartThem) {
+  static exec::MemoryAccount account;
+  Launch launch;
+  launch.model = exec::small_network();
+  launch.source = exec::small_source();
+  launch.plan = exec::small_plan("zb-h1/np:1/batch:8/micro:2", 1);
+  const std::unique_ptr<exec::Device> device = exec::recording_device(account);
+  LayerChains chains(launch, *device);
+  LayerChain chain = chains.time(4, {.timed = 1, .discarded = 1}, [] {});
+  chains.measure_adding(chain, 4);
+  int with_weights = 0;
+  for (std::size_t l = 0; l < chain.layers.size(); ++l) {
+    const analytic::LayerTiming& t = chain.layers[l];
+    ASSERT_TRUE(t.split);
+    EXPECT_LE(t.adding_peak_bytes, t.backward_peak_bytes) << l;
+    EXPECT_LE(t.split->adding_weight_peak_bytes, t.split->weight_peak_bytes) << l;
+    if (models::parameter_count(launch.model.layers[l]) == 0) continue;
+    ++with_weights;
+    EXPECT_GT(t.adding_peak_bytes, 0) << l;
+    EXPECT_GT(t.split->adding_weight_peak_bytes, 0) << l << ", each gradient before it is added";
+    EXPECT_GT(t.split->input_peak_bytes, 0) << l;
+  }
+  EXPECT_GT(with_weights, 0);
+}
+
 TEST(LayerChain, LayersThatTakeNoTimeDoNotDeviate) {
   LayerChain chain{.layers = {{.samples = 4}}};
   deviate(chain, 1);

@@ -1,0 +1,189 @@
+#include "analytic/closed_forms/pipeline_opinions.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "analytic/closed_forms/closed_forms.h"
+#include "analytic/closed_forms/sequential_seconds.h"
+#include "parallelism/plan/partition/replicated_stage.h"
+#include "parallelism/plan/schedules/one_forward_one_backward.h"
+#include "parallelism/plan/strategies/stage_widths.h"
+#include "parallelism/plan/strategies/strategy_table.h"
+
+namespace parabench::analytic {
+namespace {
+
+/// Seconds of one pass of a stage for micro-batch 0, with every rank busy.
+double stage_pass(const plan::Plan& plan, const TimeModel& time, Rank rank, StageId stage, plan::OpKind kind) {
+  const auto [first, last] = plan::segments_of(plan, stage);
+  double sum = 0;
+  for (SegmentId s = first; s <= last; ++s) {
+    sum += time.seconds(plan, rank, plan::pass(kind, s, MicroBatchId(0), StepId(0), VersionId(0)), plan.spec.np);
+  }
+  return sum;
+}
+
+/// Whether whole backwards follow forwards of one stage per device, as gpipe and 1f1b have it.
+bool is_alternating(const plan::Plan& plan) {
+  return std::ranges::all_of(plan.ranks, [](const plan::RankProgram& rank) {
+    return rank.holds.size() == 1 && std::ranges::none_of(rank.compute(), [](const plan::Op& op) {
+             return op.kind == plan::OpKind::backward_weight;
+           });
+  });
+}
+
+/// Whether a rank begins a forward after a backward of the same step, as 1f1b has it and gpipe has not: by the
+/// schedule, since an outline lists the first passes alone; of one from a file by the plan.
+bool runs_ahead(const plan::Plan& plan) {
+  if (const auto order = plan::find_strategy(plan.spec.strategy.name).schedule.order)
+    return order == plan::one_forward_one_backward;
+  return std::ranges::any_of(plan.ranks, [](const plan::RankProgram& rank) {
+    bool turned = false;
+    for (const plan::Op& op : rank.compute()) {
+      if (turned && op.kind == plan::OpKind::forward) return true;
+      turned = turned || op.kind == plan::OpKind::backward;
+    }
+    return false;
+  });
+}
+
+/// Seconds of each stage's passes on the first rank that holds it.
+struct StagePasses {
+  std::vector<double> forward, backward, input, weight;
+};
+
+StagePasses stage_passes(const plan::Plan& plan, const TimeModel& time) {
+  const auto holders = plan::holders(plan);
+  StagePasses passes;
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    const auto seconds = [&](plan::OpKind kind) {
+      return stage_pass(plan, time, holders[stage.value].front(), stage, kind);
+    };
+    passes.forward.push_back(seconds(plan::OpKind::forward));
+    passes.backward.push_back(seconds(plan::OpKind::backward));
+    passes.input.push_back(seconds(plan::OpKind::backward_input));
+    passes.weight.push_back(seconds(plan::OpKind::backward_weight));
+  }
+  return passes;
+}
+
+std::vector<double> boundary_seconds(const plan::Plan& plan, const TimeModel& time) {
+  const auto holders = plan::holders(plan);
+  std::vector<double> seconds;
+  for (StageId stage; stage.value + 1 < plan.stages; ++stage) {
+    const Rank from = holders[stage.value].front(), to = holders[stage.value + 1].front();
+    const plan::Op message = plan::send_forward(plan::segments_of(plan, stage).last, MicroBatchId(0), StepId(0), to);
+    seconds.push_back(time.seconds(plan, from, message, 1));
+  }
+  return seconds;
+}
+
+/// Forwards of a stage that run again for one micro-batch.
+double recomputed_pass(const plan::Plan& plan, const TimeModel& time, Rank rank, StageId stage) {
+  const plan::Op* first = nullptr;
+  double seconds = 0;
+  for (const plan::Op& op : plan.ranks[rank.value].compute()) {
+    if (op.kind != plan::OpKind::recompute || plan::stage_of(plan, op.segment) != stage) continue;
+    if (!first) first = &op;
+    if (op.step == first->step && op.micro_batch == first->micro_batch)
+      seconds += time.seconds(plan, rank, op, plan.spec.np);
+  }
+  return seconds;
+}
+
+double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+/// Of the updates that a rank makes in a step.
+double update_seconds(const plan::Plan& plan, const TimeModel& time, Rank rank) {
+  double seconds = 0;
+  for (const plan::Op& op : plan.ranks[rank.value].compute())
+    if (op.kind == plan::OpKind::update) seconds += time.seconds(plan, rank, op, plan.spec.np) / plan.steps;
+  return seconds;
+}
+
+/// What the literature says of schedules beyond gpipe and 1f1b: equal devices, messages free, one step alone.
+std::optional<double> schedule_makespan(const plan::Plan& plan, const TimeModel& time) {
+  const StagePasses passes = stage_passes(plan, time);
+  const plan::Strategy& strategy = plan::find_strategy(plan.spec.strategy.name);
+  if (!strategy.makespan.of) return std::nullopt;
+  const auto share = static_cast<double>(plan.ranks.size()) / plan.spec.dp;
+  const plan::PassTimes mean{sum(passes.forward) / share, sum(passes.backward) / share, sum(passes.input) / share,
+                             sum(passes.weight) / share};
+  return strategy.makespan.of(strategy.pipe(plan.spec), mean);
+}
+
+/// The most that any rank spends on such operations, per step.
+template <class Counts>
+double most_seconds(const plan::Plan& plan, const TimeModel& time, Counts counts) {
+  double most = 0;
+  for (Rank rank(0); rank.value < std::ssize(plan.ranks); ++rank) {
+    double seconds = 0;
+    for (const plan::Lane& lane : plan.ranks[rank.value].lanes)
+      for (const plan::Op& op : lane.ops)
+        if (counts(op)) seconds += time.seconds(plan, rank, op, plan::computing_ranks(plan)) / plan.steps;
+    most = std::max(most, seconds);
+  }
+  return most;
+}
+
+/// The most that a rank computes again in a step: what the first micro-batch of each stage takes, for all that do.
+double most_recomputed(const plan::Plan& plan, const TimeModel& time) {
+  if (plan.spec.recompute == Recompute::none) return 0;
+  const int spared = plan.spec.recompute == Recompute::except_last ? 1 : 0;
+  double most = 0;
+  for (Rank rank(0); rank.value < std::ssize(plan.ranks); ++rank) {
+    double seconds = 0;
+    for (const plan::Holding& held : plan.ranks[rank.value].holds)
+      seconds += (std::ssize(plan.pieces[held.replica.value]) - spared) * recomputed_pass(plan, time, rank, held.stage);
+    most = std::max(most, seconds);
+  }
+  return most;
+}
+
+}  // namespace
+
+void add_pipeline_opinions(const plan::Plan& plan, const TimeModel& time, std::map<std::string, double>& opinions) {
+  const int pieces = plan::micro_batches(plan);
+  const bool alternates = plan.stages * plan.spec.dp == std::ssize(plan.ranks) && is_alternating(plan);
+  const double again = most_recomputed(plan, time);
+  const double sums = most_seconds(plan, time, [](const plan::Op& op) { return plan::is_collective(op.kind); });
+  if (alternates) {
+    const StagePasses passes = stage_passes(plan, time);
+    const auto unequal = runs_ahead(plan) ? alternating_unequal : gpipe_unequal;
+    opinions["unequal_stages"] = unequal(passes.forward, passes.backward, pieces) + again + sums;
+  } else if (const auto makespan = schedule_makespan(plan, time)) {
+    opinions["schedule_formula"] = *makespan + again + sums;
+  } else {
+    opinions["busiest_rank"] = most_seconds(
+        plan, time, [](const plan::Op& op) { return plan::lane_kind(op.kind) == plan::LaneKind::compute; });
+  }
+  const bool as_in_the_thesis =
+      plan.spec.dp == 1 && plan.spec.recompute == Recompute::none && pieces >= plan.stages - 2;
+  if (alternates && as_in_the_thesis)
+    opinions["ddlbench_eq_6_1_6_2"] = gpipe_compute(sequential_seconds(plan, time), plan.stages, pieces) +
+                                      gpipe_communication(boundary_seconds(plan, time), pieces);
+}
+
+double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
+  const StagePasses passes = stage_passes(plan, time);
+  const plan::ReplicaLink link{time.link(plan).bytes_per_s, plan::sync_model(plan.spec)};
+  const int pieces = plan::micro_batches(plan);
+  double period = 0;
+  for (const double seconds : boundary_seconds(plan, time)) period = std::max(period, 2 * pieces * seconds);
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    const auto [first, last] = plan::segments_of(plan, stage);
+    const double passed = passes.forward[stage.value] + passes.backward[stage.value];
+    const plan::StageLoad load{
+        .seconds = pieces * (passed + recomputed_pass(plan, time, plan::holders(plan, stage).front(), stage)),
+        .weight_bytes = sizes.parameter_bytes(plan, first, last.value - first.value + 1),
+        .input_bytes = 0};
+    const int width = plan.versions[stage.value].steps_per_update;
+    period = std::max(
+        period, plan::stage_period(load, width, link) + update_seconds(plan, time, plan::holders(plan, stage).front()));
+  }
+  return period;
+}
+
+}  // namespace parabench::analytic

@@ -1,0 +1,115 @@
+#include "analytic/simulate/stage_terms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "analytic/simulate/exchange_terms.h"
+#include "base/case_text.h"
+#include "base/optimizer.h"
+
+namespace parabench::analytic {
+namespace {
+
+std::string_view name_of(plan::OpKind kind) {
+  switch (kind) {
+    case plan::OpKind::forward: return "forward";
+    case plan::OpKind::backward: return "backward";
+    case plan::OpKind::backward_input: return "backward_input";
+    case plan::OpKind::backward_weight: return "backward_weight";
+    case plan::OpKind::recompute: return "recompute";
+    case plan::OpKind::norms: return "norms";
+    case plan::OpKind::update: return "update";
+    case plan::OpKind::add: return "add";
+    case plan::OpKind::average: return "average";
+    case plan::OpKind::encode: return "encode";
+    case plan::OpKind::project: return "project";
+    case plan::OpKind::decode: return "decode";
+    case plan::OpKind::send:
+    case plan::OpKind::receive:
+    case plan::OpKind::all_reduce:
+    case plan::OpKind::reduce_scatter:
+    case plan::OpKind::all_gather:
+    case plan::OpKind::broadcast: return {};
+  }
+  return {};
+}
+
+/// Of the first such pass on the rank's lane: its piece through the whole stage.
+void pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind) {
+  const int all = plan::computing_ranks(terms.plan),
+            busy = std::min(all, ranks_beside(terms.plan.placement, rank, all));
+  const plan::Op* first = nullptr;
+  double sum = 0;
+  for (const plan::Op& op : terms.plan.ranks[rank.value].compute()) {
+    if (op.kind != kind || plan::stage_of(terms.plan, op.segment) != stage) continue;
+    if (!first) first = &op;
+    if (op.step == first->step && op.micro_batch == first->micro_batch)
+      sum += terms.time.seconds(terms.plan, rank, op, busy);
+  }
+  if (!first) return;
+  const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
+  if (plan::is_of_compression(kind)) {
+    terms.add(name, sum, "s",
+              "words moved for each parameter x seconds per word + products / rate of the model's forwards",
+              terms.with_assumption(fmt::format("compress:{}, all buckets", to_text(terms.plan.spec.compress))));
+    return;
+  }
+  if (kind == plan::OpKind::average || kind == plan::OpKind::add) {
+    const bool averages = kind == plan::OpKind::average;
+    terms.add(name, sum, "s",
+              averages ? fmt::format("words moved for each parameter x seconds per word, once in {} steps",
+                                     terms.plan.averaging.every)
+              : terms.plan.scatters_pieces
+                  ? "words moved for each parameter of a share x seconds per word, one micro-batch"
+                  : "words moved for each parameter x seconds per word, over the workers of an update",
+              terms.with_assumption(averages                     ? "weights from their sum"
+                                    : terms.plan.scatters_pieces ? "shares of a micro-batch's gradients"
+                                                                 : "gradients that workers sent"));
+    return;
+  }
+  if (kind == plan::OpKind::update || kind == plan::OpKind::norms) {
+    terms.add(
+        name, sum, "s", "parameters x seconds per parameter",
+        terms.with_assumption(fmt::format("{}, one fused loop", find_optimizer(terms.plan.spec.optimizer.name).help)));
+    return;
+  }
+  terms.add(name, sum, "s",
+            fmt::format("sum over the stage's layers of t_floor + b t_sample, b = {} samples, {} busy ranks",
+                        samples_of(terms.plan, rank, *first), busy),
+            terms.with_assumption("per-layer costs, one micro-batch"));
+}
+
+}  // namespace
+
+void stage_terms(TermList& terms, StageId stage) {
+  const Rank rank = terms.holders[stage.value].front();
+  const plan::RankProgram& program = terms.plan.ranks[rank.value];
+  for (const plan::OpKind kind :
+       {plan::OpKind::forward, plan::OpKind::recompute, plan::OpKind::backward, plan::OpKind::backward_input,
+        plan::OpKind::backward_weight, plan::OpKind::encode, plan::OpKind::project, plan::OpKind::decode,
+        plan::OpKind::add, plan::OpKind::norms, plan::OpKind::update, plan::OpKind::average}) {
+    pass(terms, rank, stage, kind);
+  }
+  for (const plan::Lane& lane : program.lanes) {
+    if (lane.key.kind == plan::LaneKind::collectives) collective_terms(terms, rank, stage, lane);
+    // Those to the other servers of a stage are alike.
+    const bool to_another = plan::served_in_shares(terms.plan) && lane.key.peer != terms.plan.servers.back();
+    if (lane.key.kind == plan::LaneKind::send && !to_another) message_terms(terms, rank, stage, lane);
+  }
+  compression_term(terms, rank, stage);
+}
+
+void server_terms(TermList& terms, StageId stage) {
+  if (terms.plan.servers.empty()) return;
+  const Rank rank = plan::servers_of(terms.plan, stage).back();
+  for (const plan::OpKind kind : {plan::OpKind::add, plan::OpKind::norms, plan::OpKind::update})
+    pass(terms, rank, stage, kind);
+  for (const plan::Lane& lane : terms.plan.ranks[rank.value].lanes) {
+    if (lane.key.kind == plan::LaneKind::collectives) collective_terms(terms, rank, stage, lane);
+    if (lane.key == plan::sends_to(Rank(0), plan::Payload::parameters)) served_terms(terms, rank, stage, lane);
+  }
+}
+
+}  // namespace parabench::analytic

@@ -314,7 +314,7 @@ TEST(Calibration, WhatPartsOfBackwardsHoldIsUnknownToFilesOfSchema3_3) {
   for (const auto& [key, timings] : calibration_from_json(file).layers)
     for (const LayerTiming& timing : timings) {
       EXPECT_EQ(timing.adding_peak_bytes, 0);
-      if (timing.split) EXPECT_EQ(timing.split->adding_weight_peak_bytes, 0);
+      EXPECT_EQ(timing.split.value_or(SplitTiming{}).adding_weight_peak_bytes, 0);
     }
 }
 

@@ -34,8 +34,9 @@ struct LayerKey {
 struct SplitTiming {
   double input_s = 0, weight_s = 0;
   double input_mad_s = 0, weight_mad_s = 0;
-  /// Highest above the start of each, and of a W that adds to the gradients of an earlier micro-batch. 0: not measured.
-  std::int64_t input_peak_bytes = 0, weight_peak_bytes = 0, adding_weight_peak_bytes = 0;
+  /// Highest above the start of I, of a W that starts gradients, and of one that adds to those of an earlier
+  /// micro-batch. nullopt: not measured.
+  std::optional<std::int64_t> input_peak_bytes = {}, weight_peak_bytes = {}, adding_weight_peak_bytes = {};
   bool operator==(const SplitTiming&) const = default;
 };
 
@@ -49,8 +50,9 @@ struct LayerTiming {
   std::int64_t saved_bytes = 0;
   std::int64_t forward_peak_bytes = 0;   ///< highest above the start of its forward
   std::int64_t backward_peak_bytes = 0;  ///< highest above the start of its backward, which starts gradients
-  std::int64_t adding_peak_bytes = 0;    ///< of one that adds to those of an earlier micro-batch; 0: not measured
-  std::optional<SplitTiming> split;      ///< measured for plans whose backwards are split
+  /// Of one that adds to those of an earlier micro-batch; nullopt: not measured.
+  std::optional<std::int64_t> adding_peak_bytes = {};
+  std::optional<SplitTiming> split;  ///< measured for plans whose backwards are split
 };
 
 /// Seconds of a transfer or reduction of `bytes`.
@@ -111,13 +113,14 @@ struct Calibration {
   /// say of what model; 0: of several, on GPUs, not measured.
   std::int64_t process_bytes = 0;
   // Of a GPU; 0, or no entry: not measured.
-  double launch_floor_s = 0;                               ///< per kernel, launched one after the other
-  std::int64_t context_bytes = 0;                          ///< that a process holds there before its first tensor
-  std::map<std::string, std::int64_t> communicator_bytes;  ///< a rank's own there, by communicator_name()
+  double launch_floor_s = 0;       ///< per kernel, launched one after the other
+  std::int64_t context_bytes = 0;  ///< that a process holds there before its first tensor
+  std::map<std::string, std::int64_t>
+      communicator_bytes;  ///< that its communicator holds for a rank, by communicator_name()
 };
 
-/// Whose memory on a GPU a communicator's is: "nccl", or "nccl/np:1" of a rank that has nobody to exchange with, whose
-/// library holds its kernels' memory all the same, and no buffers for neighbours.
+/// A communicator, by what it holds on a GPU for a rank: "nccl", or "nccl/np:1" of a rank that has nobody to exchange
+/// with, for which the library holds its kernels all the same, and no buffers for neighbours.
 std::string communicator_name(const Case& spec);
 
 /// The launches of a calibration in place, or itself.

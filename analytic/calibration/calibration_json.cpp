@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -41,6 +44,12 @@ void sort_unique(Rows& rows, Key key, const JsonReader& reader) {
   if (std::ranges::adjacent_find(rows, {}, key) != rows.end()) throw reader.error("no repeated entry");
 }
 
+using MeasuredBytes = std::optional<std::int64_t>;
+constexpr std::array<std::pair<const char*, MeasuredBytes SplitTiming::*>, 3> split_peaks = {
+    {{"input_peak_bytes", &SplitTiming::input_peak_bytes},
+     {"weight_peak_bytes", &SplitTiming::weight_peak_bytes},
+     {"adding_weight_peak_bytes", &SplitTiming::adding_weight_peak_bytes}}};
+
 json timings_to_json(const std::vector<LayerTiming>& timings) {
   json rows = json::array();
   for (const LayerTiming& t : timings) {
@@ -51,33 +60,32 @@ json timings_to_json(const std::vector<LayerTiming>& timings) {
                     {"backward_mad_s", t.backward_mad_s},
                     {"saved_bytes", t.saved_bytes},
                     {"forward_peak_bytes", t.forward_peak_bytes},
-                    {"backward_peak_bytes", t.backward_peak_bytes},
-                    {"adding_peak_bytes", t.adding_peak_bytes}});
+                    {"backward_peak_bytes", t.backward_peak_bytes}});
+    if (t.adding_peak_bytes) rows.back()["adding_peak_bytes"] = *t.adding_peak_bytes;
     if (t.split) {
       rows.back()["split"] = {{"input_s", t.split->input_s},
                               {"weight_s", t.split->weight_s},
                               {"input_mad_s", t.split->input_mad_s},
-                              {"weight_mad_s", t.split->weight_mad_s},
-                              {"input_peak_bytes", t.split->input_peak_bytes},
-                              {"weight_peak_bytes", t.split->weight_peak_bytes},
-                              {"adding_weight_peak_bytes", t.split->adding_weight_peak_bytes}};
+                              {"weight_mad_s", t.split->weight_mad_s}};
+      for (const auto& [key, bytes] : split_peaks)
+        if ((*t.split).*bytes) rows.back()["split"][key] = *((*t.split).*bytes);
     }
   }
   return rows;
 }
 
 std::int64_t bytes(const JsonReader& row, std::string_view key) { return row.get_at_least(key, std::int64_t{0}); }
-/// 0 in files of before 3.4.
-std::int64_t added_bytes(const JsonReader& row, std::string_view key) { return row.has(key) ? bytes(row, key) : 0; }
+MeasuredBytes measured_bytes(const JsonReader& row, std::string_view key) {
+  return row.has(key) ? std::optional(bytes(row, key)) : std::nullopt;
+}
 
 SplitTiming split_from_json(const JsonReader& split) {
-  return {.input_s = split.get_at_least("input_s", 0.0),
-          .weight_s = split.get_at_least("weight_s", 0.0),
-          .input_mad_s = split.get_at_least("input_mad_s", 0.0),
-          .weight_mad_s = split.get_at_least("weight_mad_s", 0.0),
-          .input_peak_bytes = added_bytes(split, "input_peak_bytes"),
-          .weight_peak_bytes = added_bytes(split, "weight_peak_bytes"),
-          .adding_weight_peak_bytes = added_bytes(split, "adding_weight_peak_bytes")};
+  SplitTiming timing{.input_s = split.get_at_least("input_s", 0.0),
+                     .weight_s = split.get_at_least("weight_s", 0.0),
+                     .input_mad_s = split.get_at_least("input_mad_s", 0.0),
+                     .weight_mad_s = split.get_at_least("weight_mad_s", 0.0)};
+  for (const auto& [key, peak] : split_peaks) timing.*peak = measured_bytes(split, key);
+  return timing;
 }
 
 std::vector<LayerTiming> timings_from_json(const JsonReader& rows) {
@@ -91,7 +99,7 @@ std::vector<LayerTiming> timings_from_json(const JsonReader& rows) {
                        .saved_bytes = bytes(row, "saved_bytes"),
                        .forward_peak_bytes = bytes(row, "forward_peak_bytes"),
                        .backward_peak_bytes = bytes(row, "backward_peak_bytes"),
-                       .adding_peak_bytes = added_bytes(row, "adding_peak_bytes")});
+                       .adding_peak_bytes = measured_bytes(row, "adding_peak_bytes")});
     if (row.has("split")) timings.back().split = split_from_json(row.at("split"));
   }
   sort_unique(timings, &LayerTiming::samples, rows);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -32,13 +34,21 @@ double median_of(const Timings& launches, double LayerTiming::*seconds) {
   return median(values);
 }
 
-/// Of what was measured, which 0 was not.
-template <class Part>
-std::int64_t median_bytes(const std::vector<Part>& launches, std::int64_t Part::*bytes) {
+/// 0 was not measured.
+std::int64_t median_of(const Timings& launches, std::int64_t LayerTiming::*bytes) {
   std::vector<double> values;
-  for (const Part& launch : launches)
+  for (const LayerTiming& launch : launches)
     if (launch.*bytes > 0) values.push_back(static_cast<double>(launch.*bytes));
   return values.empty() ? 0 : median_as<std::int64_t>(values);
+}
+
+/// Of those that measured it.
+template <class Timing>
+std::optional<std::int64_t> median_of(const std::vector<Timing>& launches, std::optional<std::int64_t> Timing::*bytes) {
+  std::vector<double> values;
+  for (const Timing& launch : launches)
+    if (launch.*bytes) values.push_back(static_cast<double>(*(launch.*bytes)));
+  return values.empty() ? std::nullopt : std::optional(median_as<std::int64_t>(values));
 }
 
 std::optional<SplitTiming> combined_splits(const Timings& launches) {
@@ -55,9 +65,9 @@ std::optional<SplitTiming> combined_splits(const Timings& launches) {
                      .weight_s = median_over(&SplitTiming::weight_s),
                      .input_mad_s = median_over(&SplitTiming::input_mad_s),
                      .weight_mad_s = median_over(&SplitTiming::weight_mad_s),
-                     .input_peak_bytes = median_bytes(splits, &SplitTiming::input_peak_bytes),
-                     .weight_peak_bytes = median_bytes(splits, &SplitTiming::weight_peak_bytes),
-                     .adding_weight_peak_bytes = median_bytes(splits, &SplitTiming::adding_weight_peak_bytes)};
+                     .input_peak_bytes = median_of(splits, &SplitTiming::input_peak_bytes),
+                     .weight_peak_bytes = median_of(splits, &SplitTiming::weight_peak_bytes),
+                     .adding_weight_peak_bytes = median_of(splits, &SplitTiming::adding_weight_peak_bytes)};
 }
 
 LayerTiming combined_timings(const Timings& launches) {
@@ -66,10 +76,10 @@ LayerTiming combined_timings(const Timings& launches) {
           .backward_s = median_of(launches, &LayerTiming::backward_s),
           .forward_mad_s = median_of(launches, &LayerTiming::forward_mad_s),
           .backward_mad_s = median_of(launches, &LayerTiming::backward_mad_s),
-          .saved_bytes = median_bytes(launches, &LayerTiming::saved_bytes),
-          .forward_peak_bytes = median_bytes(launches, &LayerTiming::forward_peak_bytes),
-          .backward_peak_bytes = median_bytes(launches, &LayerTiming::backward_peak_bytes),
-          .adding_peak_bytes = median_bytes(launches, &LayerTiming::adding_peak_bytes),
+          .saved_bytes = median_of(launches, &LayerTiming::saved_bytes),
+          .forward_peak_bytes = median_of(launches, &LayerTiming::forward_peak_bytes),
+          .backward_peak_bytes = median_of(launches, &LayerTiming::backward_peak_bytes),
+          .adding_peak_bytes = median_of(launches, &LayerTiming::adding_peak_bytes),
           .split = combined_splits(launches)};
 }
 
@@ -127,17 +137,25 @@ void combine_figure(Calibration& into, Value Calibration::*figure) {
   if (!values.empty()) into.*figure = median_as<Value>(values);
 }
 
+/// Of a layer at so many samples what a launch may have measured or not.
+enum class LayerValue : std::uint8_t { pass, halves, halves_bytes, adding, adding_weights };
 /// What one value is of.
-using ValueKey = std::variant<std::tuple<LayerKey, int, bool>, std::tuple<std::string, RankCountKey, std::int64_t>,
-                              std::pair<UpdateKey, int>, std::pair<DeviceKind, int>, std::pair<LoadKey, int>,
-                              DeviceKind, std::string>;
+using ValueKey = std::variant<std::tuple<LayerKey, int, LayerValue>,
+                              std::tuple<std::string, RankCountKey, std::int64_t>, std::pair<UpdateKey, int>,
+                              std::pair<DeviceKind, int>, std::pair<LoadKey, int>, DeviceKind, std::string>;
 
 std::vector<ValueKey> values_of(const Calibration& launch) {
   std::vector<ValueKey> values;
   for (const auto& [key, timings] : launch.layers)
     for (const LayerTiming& timing : timings) {
-      values.emplace_back(std::tuple(key, timing.samples, false));
-      if (timing.split) values.emplace_back(std::tuple(key, timing.samples, true));
+      const auto add = [&](LayerValue value, bool is_known) {
+        if (is_known) values.emplace_back(std::tuple(key, timing.samples, value));
+      };
+      add(LayerValue::pass, true);
+      add(LayerValue::adding, timing.adding_peak_bytes.has_value());
+      add(LayerValue::halves, timing.split.has_value());
+      add(LayerValue::halves_bytes, timing.split && timing.split->input_peak_bytes);
+      add(LayerValue::adding_weights, timing.split && timing.split->adding_weight_peak_bytes);
     }
   const auto add_curves = [&](const std::string& kind, const std::map<RankCountKey, Curve>& curves) {
     for (const auto& [key, curve] : curves)

@@ -34,21 +34,6 @@ double at_busy(const RatesByBusy& rates, int ranks) {
   return between(ranks, below->first, below->second, above->first, above->second);
 }
 
-bool tells(const LayerTiming& timing, LayerPart part) {
-  switch (part) {
-    case LayerPart::whole: return true;
-    case LayerPart::split: return timing.split.has_value();
-    case LayerPart::split_bytes: return timing.split && timing.split->adding_weight_peak_bytes > 0;
-    case LayerPart::adding: return timing.adding_peak_bytes > 0;
-  }
-  return false;
-}
-
-std::vector<LayerTiming> those_that_tell(std::vector<LayerTiming> timings, LayerPart part) {
-  std::erase_if(timings, [part](const LayerTiming& t) { return !tells(t, part); });
-  return timings;
-}
-
 using Curves = std::map<RankCountKey, Curve>;
 
 std::optional<Curve> find_curve(const Curves& curves, const RankCountKey& key) {
@@ -70,6 +55,18 @@ std::optional<Curve> find_message_curve(const Calibration& calibration, const Ca
 
 }  // namespace
 
+bool tells(const LayerTiming& timing, Measured what) {
+  switch (what) {
+    case Measured::pass: return true;
+    case Measured::halves: return timing.split.has_value();
+    case Measured::halves_bytes: return timing.split && timing.split->input_peak_bytes;
+    case Measured::adding: return timing.adding_peak_bytes.has_value();
+    case Measured::adding_weights: return timing.split && timing.split->adding_weight_peak_bytes;
+    case Measured::count: break;
+  }
+  return false;
+}
+
 MeasuredLayers::MeasuredLayers(const Calibration& calibration, const Sizes& sizes) {
   for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
     const std::string signature = layer_key(sizes.signature(l), l == 0, {}, 1).layer;
@@ -77,21 +74,22 @@ MeasuredLayers::MeasuredLayers(const Calibration& calibration, const Sizes& size
     for (auto at = calibration.layers.lower_bound({.layer = signature, .busy_ranks = 0});
          at != calibration.layers.end() && at->first.layer == signature; ++at) {
       const LayerKey& key = at->first;
-      for (int part = 0; part < layer_parts; ++part) {
-        std::vector<LayerTiming> telling = those_that_tell(at->second, static_cast<LayerPart>(part));
-        if (telling.empty()) continue;
-        layer.telling[part].push_back({key.device, key.precision, key.layout, key.threads, key.busy_ranks, key.graph,
-                                       key.input, std::move(telling)});
+      for (std::size_t what = 0; what < layer.of.size(); ++what) {
+        std::vector<LayerTiming> timings = at->second;
+        std::erase_if(timings, [&](const LayerTiming& t) { return !tells(t, static_cast<Measured>(what)); });
+        if (timings.empty()) continue;
+        layer.of[what].push_back({key.device, key.precision, key.layout, key.threads, key.busy_ranks, key.graph,
+                                  key.input, std::move(timings)});
       }
     }
   }
 }
 
 MeasuredLayers::Neighbours MeasuredLayers::neighbours(const Case& spec, int layer, int busy_ranks,
-                                                      LayerPart part) const {
+                                                      Measured what) const {
   const InputKind input = layer == 0 ? spec.input : InputKind::host;
   Neighbours found;
-  for (const Timings& timings : layers_[layer].telling[static_cast<int>(part)]) {
+  for (const Timings& timings : layers_[layer].of[static_cast<int>(what)]) {
     if (timings.device != measured_device(spec) || timings.precision != spec.precision ||
         timings.layout != spec.layout || timings.threads != threads_of_operation(spec) || timings.graph != spec.graph ||
         timings.input != input)
@@ -104,8 +102,9 @@ MeasuredLayers::Neighbours MeasuredLayers::neighbours(const Case& spec, int laye
 
 double MeasuredLayers::at(const Case& spec, int layer, int samples, int busy_ranks, const LayerFigure& figure) const {
   const Layer& known = layers_[layer];
-  const auto [below, above] = neighbours(spec, layer, busy_ranks, figure.part);
+  const auto [below, above] = neighbours(spec, layer, busy_ranks, figure.measured);
   if (above) {
+    const auto at_samples = figure.counted ? counted_at : timed_at;
     return between(busy_ranks, below->busy_ranks, at_samples(below->by_samples, samples, figure.of), above->busy_ranks,
                    at_samples(above->by_samples, samples, figure.of));
   }
@@ -118,8 +117,8 @@ double MeasuredLayers::at(const Case& spec, int layer, int samples, int busy_ran
       "a measurement under the case's keys");
 }
 
-bool MeasuredLayers::has(const Case& spec, int layer, int busy_ranks, LayerPart part) const {
-  return neighbours(spec, layer, busy_ranks, part).above != nullptr;
+bool MeasuredLayers::has(const Case& spec, int layer, int busy_ranks, Measured what) const {
+  return neighbours(spec, layer, busy_ranks, what).above != nullptr;
 }
 
 Curve reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {

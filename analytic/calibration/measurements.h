@@ -13,30 +13,35 @@
 
 namespace parabench::analytic {
 
-/// What not every measurement of a layer tells.
-enum class LayerPart : std::uint8_t {
-  whole,        ///< all do
-  split,        ///< the seconds of I and W
-  split_bytes,  ///< what these hold
-  adding,       ///< what a backward holds that adds to gradients
+/// What measurements of a layer may tell or not; a pass each of them does.
+enum class Measured : std::uint8_t {
+  pass,
+  halves,          ///< seconds of I and W
+  halves_bytes,    ///< what these hold
+  adding,          ///< what a backward holds that adds to gradients
+  adding_weights,  ///< likewise a W
+  count
 };
-inline constexpr int layer_parts = 4;
 
 /// What is asked about a layer.
 struct LayerFigure {
   double (*of)(const LayerTiming&);
-  LayerPart part = LayerPart::whole;  ///< asked of those that tell it
+  Measured measured = Measured::pass;  ///< asked of measurements that tell it
+  bool counted = false;                ///< bytes, which are not off by chance: counted_at(), else timed_at()
 };
+
+/// Whether a measurement tells that.
+bool tells(const LayerTiming& timing, Measured what);
 
 /// The measurements of one model's layers, resolved once: looking them up by text for every operation is slow.
 class MeasuredLayers {
  public:
   MeasuredLayers(const Calibration& calibration, const Sizes& sizes);
 
-  /// Interpolated between numbers of samples and of busy ranks (interpolate.h).
+  /// Interpolated between numbers of samples and of busy ranks, and beyond those of samples (interpolate.h).
   double at(const Case& spec, int layer, int samples, int busy_ranks, const LayerFigure& figure) const;
-  /// Whether that part was measured with so many busy ranks.
-  bool has(const Case& spec, int layer, int busy_ranks, LayerPart part) const;
+  /// Whether that was measured with so many busy ranks, or more.
+  bool has(const Case& spec, int layer, int busy_ranks, Measured what) const;
 
  private:
   /// Under one key.
@@ -51,13 +56,14 @@ class MeasuredLayers {
   };
   struct Layer {
     std::string name, signature;
-    std::array<std::vector<Timings>, layer_parts> telling;  ///< by part; ascending busy ranks under one key
+    /// By what they tell; ascending busy ranks under one key.
+    std::array<std::vector<Timings>, static_cast<int>(Measured::count)> of;
   };
   /// What to interpolate between; `above` is null where no measurement has so many busy ranks.
   struct Neighbours {
     const Timings *below = nullptr, *above = nullptr;
   };
-  Neighbours neighbours(const Case& spec, int layer, int busy_ranks, LayerPart part) const;
+  Neighbours neighbours(const Case& spec, int layer, int busy_ranks, Measured what) const;
 
   std::vector<Layer> layers_;
 };

@@ -68,6 +68,7 @@ std::map<RankCountKey, Curve> Calibration::*share_curves(plan::OpKind collective
 CalibrationScope calibration_scope(const plan::Plan& plan) {
   return {.samples = sample_counts(plan),
           .split_backwards = plan::uses(plan, plan::OpKind::backward_input),
+          .adds_gradients = plan::micro_batches(plan) > 1,
           .groups = group_shapes(plan),
           .shares = collectives_of_shares(plan),
           .messages = message_pairs(plan)};
@@ -87,7 +88,14 @@ Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec
       for (std::size_t l = 0; l < model.layers.size(); ++l) {
         const double third = seconds[l] / 3;
         LayerTiming timing{.samples = samples, .forward_s = third, .backward_s = 2 * third};
-        if (scope.split_backwards) timing.split = SplitTiming{.input_s = third, .weight_s = third};
+        const bool tells_bytes = scope.adds_gradients && busy == 1;
+        if (scope.split_backwards) {
+          SplitTiming& split = timing.split.emplace();
+          split.input_s = split.weight_s = third;
+          split.input_peak_bytes = split.weight_peak_bytes = 1;
+          if (tells_bytes) split.adding_weight_peak_bytes = 1;
+        }
+        if (tells_bytes) timing.adding_peak_bytes = 1;
         auto& timings = promised.layers[layer_key(sizes.signature(static_cast<int>(l)), l == 0, spec, busy)];
         // Equal layers share their key.
         if (timings.empty() || timings.back().samples != samples) timings.push_back(timing);

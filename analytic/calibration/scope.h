@@ -31,6 +31,7 @@ struct SharesOfGroup {
 struct CalibrationScope {
   std::vector<int> samples;           ///< of the chains of layers, ascending
   bool split_backwards = false;       ///< of the layers, too
+  bool adds_gradients = false;        ///< of several micro-batches: what passes hold that add to gradients, too
   std::vector<GroupShape> groups;     ///< whose all-reduces are timed, ascending
   std::vector<SharesOfGroup> shares;  ///< timed besides, as the plan has them, ascending
   std::vector<MessagePair> messages;  ///< within a host, between hosts, or both, as the plan sends them

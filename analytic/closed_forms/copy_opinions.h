@@ -6,6 +6,7 @@
 
 #include "analytic/costs/time_model.h"
 #include "analytic/memory/sizes.h"
+#include "parallelism/plan/plan.h"
 
 namespace parabench::analytic {
 

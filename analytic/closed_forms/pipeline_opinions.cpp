@@ -1,6 +1,7 @@
 #include "analytic/closed_forms/pipeline_opinions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <vector>

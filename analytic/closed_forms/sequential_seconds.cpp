@@ -1,6 +1,8 @@
 #include "analytic/closed_forms/sequential_seconds.h"
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 namespace parabench::analytic {
 

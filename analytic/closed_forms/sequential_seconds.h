@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analytic/costs/time_model.h"
+#include "parallelism/plan/plan.h"
 
 namespace parabench::analytic {
 

@@ -1,29 +1,37 @@
 #include "analytic/costs/calibrated_memory.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "analytic/calibration/process_bytes.h"
 #include "analytic/costs/data_sheet_rates.h"
 #include "analytic/costs/gpu_sheet.h"
-#include "base/case_text.h"
 
 namespace parabench::analytic {
 namespace {
 
-constexpr LayerFigure saved{[](const LayerTiming& t) { return static_cast<double>(t.saved_bytes); }};
-constexpr LayerFigure forward_peak{[](const LayerTiming& t) { return static_cast<double>(t.forward_peak_bytes); }};
-constexpr LayerFigure backward_peak{[](const LayerTiming& t) { return static_cast<double>(t.backward_peak_bytes); }};
-constexpr LayerFigure adding_peak{[](const LayerTiming& t) { return static_cast<double>(t.adding_peak_bytes); },
-                                  LayerPart::adding};
-constexpr LayerFigure input_peak{[](const LayerTiming& t) { return static_cast<double>(t.split->input_peak_bytes); },
-                                 LayerPart::split_bytes};
-constexpr LayerFigure weight_peak{[](const LayerTiming& t) { return static_cast<double>(t.split->weight_peak_bytes); },
-                                  LayerPart::split_bytes};
-constexpr LayerFigure adding_weight_peak{
-    [](const LayerTiming& t) { return static_cast<double>(t.split->adding_weight_peak_bytes); },
-    LayerPart::split_bytes};
+constexpr LayerFigure bytes_of(double (*of)(const LayerTiming&), Measured measured = Measured::pass) {
+  return {.of = of, .measured = measured, .counted = true};
+}
+constexpr double count(std::int64_t bytes) { return static_cast<double>(bytes); }
+
+constexpr LayerFigure saved = bytes_of([](const LayerTiming& t) { return count(t.saved_bytes); });
+constexpr LayerFigure forward_peak = bytes_of([](const LayerTiming& t) { return count(t.forward_peak_bytes); });
+constexpr LayerFigure backward_peak = bytes_of([](const LayerTiming& t) { return count(t.backward_peak_bytes); });
+constexpr LayerFigure adding_peak =
+    bytes_of([](const LayerTiming& t) { return count(*t.adding_peak_bytes); }, Measured::adding);
+constexpr LayerFigure input_peak =
+    bytes_of([](const LayerTiming& t) { return count(*t.split->input_peak_bytes); }, Measured::halves_bytes);
+constexpr LayerFigure weight_peak =
+    bytes_of([](const LayerTiming& t) { return count(*t.split->weight_peak_bytes); }, Measured::halves_bytes);
+constexpr LayerFigure adding_weight_peak =
+    bytes_of([](const LayerTiming& t) { return count(*t.split->adding_weight_peak_bytes); }, Measured::adding_weights);
+
+const LayerFigure& peak_of(const plan::Op& pass) {
+  if (pass.kind == plan::OpKind::backward_input) return input_peak;
+  if (pass.kind == plan::OpKind::backward_weight) return pass.accumulates ? adding_weight_peak : weight_peak;
+  return pass.accumulates ? adding_peak : backward_peak;
+}
 
 class CalibratedMemory final : public MemoryModel {
  public:
@@ -46,12 +54,10 @@ class CalibratedMemory final : public MemoryModel {
       }
       return static_cast<std::int64_t>(std::max(0.0, highest - held));
     }
-    // Layers above have released what they saved; the gradient passed down stands in for the one handed in.
     for (int l = end_layer(plan, op) - 1; l >= first_layer(plan, op); --l) {
-      const double handed_in = gradient(plan, rank, op, end_layer(plan, op)), passed = gradient(plan, rank, op, l + 1);
-      highest = std::max(highest, held + passed - handed_in + backward_bytes(plan, rank, op, l) +
-                                      static_cast<double>(sizes().waiting_skip_bytes(plan, rank, op, l)));
-      held += gradient_bytes(plan, op, l) - bytes(plan, rank, op, l, saved);
+      highest = std::max(highest, held + handed_on(plan, rank, op, l) + backward_bytes(plan, rank, op, l) +
+                                      count(sizes().waiting_skip_bytes(plan, rank, op, l)));
+      held += left_behind(plan, rank, op, l);
     }
     return static_cast<std::int64_t>(highest);
   }
@@ -88,17 +94,30 @@ class CalibratedMemory final : public MemoryModel {
     return waits ? static_cast<double>(sizes().tied_bytes(plan.spec.precision)) : 0;
   }
 
-  /// Highest above the start of a layer's backward, or its part of one. Where that was not measured, as in files of
-  /// before 3.4, what a whole one holds that starts gradients, which is no less.
+  /// Highest above the start of a layer's pass. Where that was not measured, as in files of before 3.4, what a whole
+  /// backward holds that starts gradients, which is no less.
   double backward_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op, int layer) const {
-    const bool adds = op.accumulates && plan::makes_weight_gradient(op.kind);
-    const LayerFigure& wanted = op.kind == plan::OpKind::backward         ? adds ? adding_peak : backward_peak
-                                : op.kind == plan::OpKind::backward_input ? input_peak
-                                : adds                                    ? adding_weight_peak
-                                                                          : weight_peak;
-    if (op.kind == plan::OpKind::backward_weight && sizes().parameter_bytes(plan.spec.precision, layer) == 0) return 0;
-    const bool known = measured_->layers.has(plan.spec, layer, 1, wanted.part);
-    return bytes(plan, rank, op, layer, known ? wanted : backward_peak);
+    const bool makes_nothing =
+        op.kind == plan::OpKind::backward_weight && sizes().parameter_bytes(plan.spec.precision, layer) == 0;
+    if (makes_nothing) return 0;
+    const LayerFigure& peak = peak_of(op);
+    const bool known = measured_->layers.has(plan.spec, layer, 1, peak.measured);
+    return bytes(plan, rank, op, layer, known ? peak : backward_peak);
+  }
+
+  /// The gradient that the layer above has passed down, in place of the one that the segment was handed; a W needs none
+  /// but what its I kept.
+  double handed_on(const plan::Plan& plan, Rank rank, const plan::Op& op, int layer) const {
+    if (op.kind == plan::OpKind::backward_weight) return 0;
+    return gradient(plan, rank, op, layer + 1) - gradient(plan, rank, op, end_layer(plan, op));
+  }
+
+  /// What a layer's pass leaves less what it releases: of what the forward saved an I keeps what its W needs.
+  double left_behind(const plan::Plan& plan, Rank rank, const plan::Op& op, int layer) const {
+    const double gradients = gradient_bytes(plan, op, layer);
+    if (op.kind == plan::OpKind::backward) return gradients - bytes(plan, rank, op, layer, saved);
+    const double kept = count(sizes().kept_for_weights(plan, rank, op, layer));
+    return op.kind == plan::OpKind::backward_weight ? gradients - kept : kept - bytes(plan, rank, op, layer, saved);
   }
 
   /// Bytes do not depend on who else is busy: any measurement of the layer will do.

@@ -11,12 +11,12 @@ namespace {
 
 constexpr LayerFigure forward_s{[](const LayerTiming& t) { return t.forward_s; }};
 constexpr LayerFigure backward_s{[](const LayerTiming& t) { return t.backward_s; }};
-constexpr LayerFigure input_s{[](const LayerTiming& t) { return t.split->input_s; }, LayerPart::split};
-constexpr LayerFigure weight_s{[](const LayerTiming& t) { return t.split->weight_s; }, LayerPart::split};
+constexpr LayerFigure input_s{[](const LayerTiming& t) { return t.split->input_s; }, Measured::halves};
+constexpr LayerFigure weight_s{[](const LayerTiming& t) { return t.split->weight_s; }, Measured::halves};
 constexpr LayerFigure forward_mad_s{[](const LayerTiming& t) { return t.forward_mad_s; }};
 constexpr LayerFigure backward_mad_s{[](const LayerTiming& t) { return t.backward_mad_s; }};
-constexpr LayerFigure input_mad_s{[](const LayerTiming& t) { return t.split->input_mad_s; }, LayerPart::split};
-constexpr LayerFigure weight_mad_s{[](const LayerTiming& t) { return t.split->weight_mad_s; }, LayerPart::split};
+constexpr LayerFigure input_mad_s{[](const LayerTiming& t) { return t.split->input_mad_s; }, Measured::halves};
+constexpr LayerFigure weight_mad_s{[](const LayerTiming& t) { return t.split->weight_mad_s; }, Measured::halves};
 
 class CalibratedTimes final : public TimeModel {
  public:
@@ -116,7 +116,7 @@ class CalibratedTimes final : public TimeModel {
   bool is_split_measured(const plan::Plan& plan, const plan::Op& op, int busy) const {
     if (op.kind != plan::OpKind::backward_input && op.kind != plan::OpKind::backward_weight) return false;
     for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l) {
-      if (!measured_->layers.has(plan.spec, l, busy, LayerPart::split)) return false;
+      if (!measured_->layers.has(plan.spec, l, busy, Measured::halves)) return false;
     }
     return true;
   }

@@ -1,8 +1,11 @@
 #include "analytic/costs/layer_seconds.h"
 
 #include <algorithm>
+#include <initializer_list>
 
+#include "analytic/calibration/measurements.h"
 #include "analytic/calibration/profile.h"
+#include "analytic/calibration/scope.h"
 #include "analytic/costs/spread_times.h"
 
 namespace parabench::analytic {
@@ -14,13 +17,14 @@ int competing_ranks(const Case& spec, const Placement& placement) {
   return ranks_on_fullest_host(placement, spec.np);
 }
 
-/// Whether the timings of every layer, with one rank busy and with all, are there and accepted.
-bool all_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec, const Placement& placement,
-                bool (*accepts)(const std::vector<LayerTiming>&)) {
+/// Whether any measurement of every layer, with each of these numbers of busy ranks, tells that.
+bool all_layers_tell(Measured what, const Calibration& calibration, const Sizes& sizes, const Case& spec,
+                     std::initializer_list<int> busy_ranks) {
   for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
-    for (const int busy : {1, competing_ranks(spec, placement)}) {
+    for (const int busy : busy_ranks) {
       const auto found = calibration.layers.find(layer_key(sizes.signature(l), l == 0, spec, busy));
-      if (found == calibration.layers.end() || !accepts(found->second)) return false;
+      if (found == calibration.layers.end()) return false;
+      if (std::ranges::none_of(found->second, [&](const LayerTiming& t) { return tells(t, what); })) return false;
     }
   }
   return true;
@@ -29,14 +33,21 @@ bool all_layers(const Calibration& calibration, const Sizes& sizes, const Case& 
 }  // namespace
 
 bool has_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec, const Placement& placement) {
-  return all_layers(calibration, sizes, spec, placement, [](const std::vector<LayerTiming>&) { return true; });
+  return all_layers_tell(Measured::pass, calibration, sizes, spec, {1, competing_ranks(spec, placement)});
 }
 
 bool has_split_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec,
                       const Placement& placement) {
-  return all_layers(calibration, sizes, spec, placement, [](const std::vector<LayerTiming>& timings) {
-    return std::ranges::any_of(timings, [](const LayerTiming& t) { return t.split.has_value(); });
-  });
+  return all_layers_tell(Measured::halves, calibration, sizes, spec, {1, competing_ranks(spec, placement)});
+}
+
+bool has_pass_bytes(const Calibration& calibration, const Sizes& sizes, const plan::Plan& plan) {
+  const CalibrationScope scope = calibration_scope(plan);
+  std::vector<Measured> needed;
+  if (scope.split_backwards) needed.push_back(Measured::halves_bytes);
+  if (scope.adds_gradients) needed.push_back(scope.split_backwards ? Measured::adding_weights : Measured::adding);
+  return std::ranges::all_of(needed,
+                             [&](Measured what) { return all_layers_tell(what, calibration, sizes, plan.spec, {1}); });
 }
 
 std::vector<double> layer_seconds(const TimeModel& time, const plan::Plan& layers) {

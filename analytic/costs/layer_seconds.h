@@ -16,6 +16,10 @@ bool has_layers(const Calibration& calibration, const Sizes& sizes, const Case& 
 bool has_split_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec,
                       const Placement& placement = {});
 
+/// Whether what the passes of the plan hold was measured of every layer, where they add to gradients or backwards are
+/// split: without, a calibrated one holds what a whole backward does that starts them, which is no less.
+bool has_pass_bytes(const Calibration& calibration, const Sizes& sizes, const plan::Plan& plan);
+
 /// Forward + backward seconds of each layer at `samples` with all ranks of the case busy (emulated: one), the costs of
 /// partition:time: calibrated where has_layers(), else data-sheet.
 std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,

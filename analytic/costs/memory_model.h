@@ -10,13 +10,13 @@ namespace parabench::analytic {
 /// What a GPU holds for a rank beside its tensors; all 0 where the device is the processor.
 struct DeviceOverhead {
   std::int64_t context_bytes = 0;           ///< the driver's and the libraries', before the first tensor
-  std::int64_t communicator_bytes = 0;      ///< the communicator's own buffers
+  std::int64_t communicator_bytes = 0;      ///< that its communicator holds for a rank: kernels, buffers
   std::int64_t matrix_workspace_bytes = 0;  ///< cuBLAS's, out of the allocator's pool, where a rank multiplies matrices
   std::int64_t memory_bytes = 0;            ///< of the GPU; 0: unknown
 };
 
-/// Bytes of the operations of one plan. Pure: same question, same answer. What differs in step, version and
-/// micro-batch, of as many samples, takes the same.
+/// Bytes of the operations of one plan. Pure: same question, same answer, to several threads at once as well. What
+/// differs in step, version and micro-batch, of as many samples, takes the same.
 class MemoryModel {
  public:
   virtual ~MemoryModel() = default;

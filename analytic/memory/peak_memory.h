@@ -24,8 +24,8 @@ namespace parabench::analytic {
 ///    the maker's backward or their send; on a GPU, where the rank multiplies matrices, cuBLAS's
 /// On the processor also resident_bytes() (resident.h). On a GPU also what the caching allocator (caching_allocator.h)
 /// reserves for them at most, and device_used: this, the gradients, or weights too, in the communicator's memory, the
-/// context and the communicator's own buffers. Where the
-/// GPU's memory is known and does not suffice: what they would be on a larger one. O(n log n) in the rank's operations.
+/// context and what the communicator holds besides. Where the GPU's memory is known and does not suffice: what they
+/// would be on a larger one. O(n log n) in the rank's operations.
 MemoryUsage peak_memory(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
                         const plan::Timeline& timeline, Rank rank);
 /// Of every rank; those that allocate the same at the same times, as replicas do, are worked out once.

@@ -362,9 +362,20 @@ std::int64_t Sizes::saved_bytes(const plan::Plan& plan, Rank rank, const plan::O
   return bytes;
 }
 
+namespace {
+
+std::int64_t kept_for_weights(const models::LayerCost& cost, int samples) {
+  return cost.saved_weight_per_sample.value * samples + cost.saved_weight_per_batch.value;
+}
+
+}  // namespace
+
 std::int64_t Sizes::kept_for_weights(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
-  const models::LayerCost kept = cost_of(plan, op.segment);
-  return kept.saved_weight_per_sample.value * samples_of(plan, rank, op) + kept.saved_weight_per_batch.value;
+  return analytic::kept_for_weights(cost_of(plan, op.segment), samples_of(plan, rank, op));
+}
+
+std::int64_t Sizes::kept_for_weights(const plan::Plan& plan, Rank rank, const plan::Op& op, int layer) const {
+  return analytic::kept_for_weights(layer_costs(plan.spec.precision)[layer], samples_of(plan, rank, op));
 }
 
 std::int64_t Sizes::image_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const {

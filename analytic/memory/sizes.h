@@ -65,7 +65,7 @@ class Sizes {
   /// Bytes of the parameters that an update of the rank writes: of its run, or of its shard of it; of those that an
   /// average, the sum of a server or a step of a compressed sum goes over. O(log ranks).
   std::int64_t updated_bytes(const plan::Plan& plan, Rank rank, const plan::Op& update) const;
-  /// Bytes of the layer's largest parameter: what a backward that adds to gradients holds of its own at a time.
+  /// Bytes of the layer's largest parameter: what a backward that adds to gradients holds of its own at least.
   std::int64_t largest_parameter_bytes(Precision precision, int layer) const;
   /// Bytes of each parameter that lies in a segment.
   std::vector<std::int64_t> parameter_tensors(const plan::Plan& plan, SegmentId segment) const;
@@ -90,8 +90,9 @@ class Sizes {
   /// images, unless they are there all the time (input:resident). Of the last segment the output is that of the loss's
   /// log-softmax, in the type of the weights.
   std::int64_t saved_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
-  /// Bytes that an I keeps for its W.
+  /// Bytes that an I keeps for its W: of all layers of its segment, and of one of them.
   std::int64_t kept_for_weights(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
+  std::int64_t kept_for_weights(const plan::Plan& plan, Rank rank, const plan::Op& op, int layer) const;
   /// Bytes of a piece of the batch as the first segment holds it, and of a segment's input and output.
   std::int64_t image_bytes(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
   std::int64_t image_bytes(Precision precision, int samples) const;

@@ -239,7 +239,7 @@ void SharingActivities::count_exchanges() {
 
 /// What messages and collectives leave is divided among those that compute.
 SharingActivities::Stretch SharingActivities::stretch_on(std::size_t host, const Shape& shape) const {
-  // Passes were measured while as many ranks computed as do now; what streams, while as many did that.
+  // Passes were measured while as many ranks computed as do now; updates, while as many updated.
   const int measured = !shape.computes ? shape.demand
                        : shape.streams ? busy_ranks(shape) * shape.demand
                                        : load_.computing[host];

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/case_text.h"
+#include "base/placement.h"
 #include "parallelism/plan/passes/statistics.h"
 
 namespace parabench::analytic {

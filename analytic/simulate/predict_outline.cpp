@@ -1,6 +1,7 @@
 #include "analytic/simulate/predict_outline.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
 #include <vector>
 

@@ -10,8 +10,8 @@
 namespace parabench::analytic {
 
 /// predict() of the plan that the outline stands for, without a drawing of a step: times by sweep(), memory as
-/// peak_memory() has it, of one rank's lanes at a time. Preconditions: time.cores() is 0, and time has no deviations
-/// (its source() is not "calibrated").
+/// peak_memory() has it, of one rank's lanes at a time on each of up to four threads (side_by_side.h). Preconditions:
+/// time.cores() is 0, and time has no deviations (its source() is not "calibrated").
 Predicted predict_outline(const plan::PipelineOutline& outline, const Sizes& sizes, const TimeModel& time,
                           const MemoryModel& memory, int warmup, int steps);
 

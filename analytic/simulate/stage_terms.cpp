@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "analytic/simulate/exchange_terms.h"
 #include "base/case_text.h"
 #include "base/optimizer.h"
+#include "base/placement.h"
 
 namespace parabench::analytic {
 namespace {

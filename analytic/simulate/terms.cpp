@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "analytic/closed_forms/strategy_forms.h"
 #include "analytic/simulate/loading.h"
 #include "analytic/simulate/stage_terms.h"
 #include "analytic/simulate/step_parts.h"
 #include "analytic/simulate/term_list.h"
-#include "base/case_text.h"
+#include "base/enum_text.h"
 #include "parallelism/plan/passes/statistics.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 

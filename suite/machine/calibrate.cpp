@@ -14,12 +14,22 @@
 namespace parabench::suite {
 namespace {
 
+/// Whether measurements of a layer that tell this are of the sizes of the plan's pieces, or of smaller and larger ones.
+bool covers_pieces(std::vector<analytic::LayerTiming> timings, analytic::Measured what, const plan::Plan& plan) {
+  std::erase_if(timings, [&](const analytic::LayerTiming& t) { return !tells(t, what); });
+  if (timings.empty()) return false;
+  for (const auto& replica : plan.pieces) {
+    const auto [least, most] = std::ranges::minmax(replica);
+    if (least < timings.front().samples || most > timings.back().samples) return false;
+  }
+  return true;
+}
+
 /// Whether the layers were measured at the sizes of the plan's pieces, or at smaller and larger ones, with their
-/// backwards split where the plan's are, the plan's collectives in groups of their own shape, and how fast samples are
-/// read from files.
+/// backwards split where the plan's are, and what passes hold that add to gradients where the plan's do; the plan's
+/// collectives in groups of their own shape, and how fast samples are read from files.
 bool covers(const analytic::Calibration& known, const Subject& subject, const plan::Plan& plan) {
   const auto inputs = models::boundaries(subject.model);
-  const bool split = plan::uses(plan, plan::OpKind::backward_input);
   const analytic::CalibrationScope scope = analytic::calibration_scope(plan);
   for (const GroupShape& shape : scope.groups)
     if (!analytic::find_reduction_curve(known, subject.spec, shape)) return false;
@@ -29,16 +39,16 @@ bool covers(const analytic::Calibration& known, const Subject& subject, const pl
   if (datasets::is_from_files(subject.dataset.source) && analytic::load_rate(known, subject.spec, busy) == 0)
     return false;
   for (std::size_t i = 0; i < subject.model.layers.size(); ++i) {
-    const auto found =
-        known.layers.find(analytic::layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, busy));
-    if (found == known.layers.end()) return false;
-    std::vector<analytic::LayerTiming> timings = found->second;
-    if (split) std::erase_if(timings, [](const analytic::LayerTiming& t) { return !t.split; });
-    if (timings.empty()) return false;
-    for (const auto& replica : plan.pieces) {
-      const auto [least, most] = std::ranges::minmax(replica);
-      if (least < timings.front().samples || most > timings.back().samples) return false;
-    }
+    const auto has = [&](int busy_ranks, analytic::Measured what) {
+      const auto found =
+          known.layers.find(analytic::layer_key(subject.model.layers[i], inputs[i], i == 0, subject.spec, busy_ranks));
+      return found != known.layers.end() && covers_pieces(found->second, what, plan);
+    };
+    if (!has(busy, scope.split_backwards ? analytic::Measured::halves : analytic::Measured::pass)) return false;
+    // One rank alone tells the bytes of all.
+    if (scope.adds_gradients &&
+        !has(1, scope.split_backwards ? analytic::Measured::adding_weights : analytic::Measured::adding))
+      return false;
   }
   return true;
 }

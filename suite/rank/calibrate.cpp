@@ -1,11 +1,9 @@
 #include "suite/rank/calibrate.h"
 
 #include <algorithm>
-#include <string>
 
 #include "analytic/calibration/process_bytes.h"
 #include "analytic/calibration/scope.h"
-#include "base/case_text.h"
 #include "suite/rank/calibration_blocks.h"
 #include "suite/rank/canary.h"
 #include "suite/rank/loading.h"
@@ -60,8 +58,10 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
       calibration.context_bytes = device.context_bytes() + outside_chains - outside_before;
       const std::int64_t communicators = outside_before - device.context_bytes() + outside_all - outside_chains;
       const std::int64_t arena = buffer.own.defined() ? 0 : buffer.arena.bytes;
+      // A rank alone exchanges nothing: what was loaded since is not its communicator's.
+      const std::int64_t its_own = comm.size() == 1 ? outside_before - device.context_bytes() : communicators;
       calibration.communicator_bytes[analytic::communicator_name(spec)] =
-          std::max<std::int64_t>(0, communicators / place.ranks_on_device - arena);
+          std::max<std::int64_t>(0, its_own / place.ranks_on_device - arena);
     }
   }
   calibration.date = utc_now();

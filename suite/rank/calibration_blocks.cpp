@@ -127,6 +127,7 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
   const Rank teller = first_on_fullest_host(launch.plan.placement);
   const int busy = ranks_beside(launch.plan.placement, teller, comm.size());
   const bool alone_anyway = busy == 1 && comm.size() > 1;
+  const bool measures_adding = effort.measures_bytes && analytic::calibration_scope(launch.plan).adds_gradients;
   // Independent of the number of samples.
   std::map<int, std::vector<double>> updates_s;
   std::vector<double> overheads_s;
@@ -148,7 +149,7 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
       }
       if (!alone_anyway) {
         LayerChain chain = chains.time(count, {steps, effort.discarded_steps}, at_once);
-        if (effort.measures_adding) chains.measure_adding(chain, count);
+        if (measures_adding) chains.measure_adding(chain, count);
         take(chain, 1);
       }
     }
@@ -161,7 +162,7 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
       stretch(chain, step.mean_s / median(chain.steps_s));
       deviate(chain, step.deviation_s);
     }
-    if (alone_anyway && effort.measures_adding) chains.measure_adding(chain, count);
+    if (alone_anyway && measures_adding) chains.measure_adding(chain, count);
     take(chain, busy);
     comm.wait(comm.barrier());
   }

@@ -19,7 +19,7 @@ namespace parabench::rank {
 struct ChainEffort {
   double budget_s = 1.5;
   int least_steps = 5, most_steps = 20, discarded_steps = 2;
-  bool measures_adding = true;  ///< what passes hold that add to gradients, too
+  bool measures_bytes = true;  ///< what passes hold that add to gradients, too, where the plan's do
 };
 
 /// A step that several ranks make side by side, each by itself: medians over steps.

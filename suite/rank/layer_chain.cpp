@@ -56,11 +56,11 @@ plan::Plan with_second_micro_batch(plan::Plan plan) {
   plan.pieces.front().push_back(plan.pieces.front().front());
   const std::vector<plan::Op> once = std::exchange(plan.ranks[0].compute(), {});
   std::vector<plan::Op>& ops = plan.ranks[0].compute();
-  for (const bool second : {false, true})
+  for (MicroBatchId m(0); m.value < 2; ++m)
     for (plan::Op op : once) {
       if (!plan::is_pass(op.kind)) continue;
-      op.micro_batch = MicroBatchId(second);
-      op.accumulates = second && plan::makes_weight_gradient(op.kind);
+      op.micro_batch = m;
+      op.accumulates = m.value > 0 && plan::makes_weight_gradient(op.kind);
       ops.push_back(op);
     }
   std::ranges::copy_if(once, std::back_inserter(ops), [](const plan::Op& op) { return !plan::is_pass(op.kind); });

@@ -36,7 +36,7 @@ std::vector<int> piece_sizes(const plan::Plan& plan) {
 }
 
 ChainEffort steps_of_chain(int steps) {
-  return {.least_steps = steps, .most_steps = steps, .discarded_steps = 1, .measures_adding = false};
+  return {.least_steps = steps, .most_steps = steps, .discarded_steps = 1, .measures_bytes = false};
 }
 
 /// What time_exchanges() and time_loading() measured.

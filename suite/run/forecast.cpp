@@ -248,6 +248,11 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
       !analytic::has_split_layers(*knowledge.calibration, sizes, subject.spec, forecast.plan.placement)) {
     forecast.gap = "split backwards were not measured: their FLOPs divide the measured backward";
   }
+  if (forecast.cost_source == "calibrated" && forecast.gap.empty() &&
+      !analytic::has_pass_bytes(*knowledge.calibration, sizes, forecast.plan))
+    forecast.gap =
+        "memory of passes that add to gradients, or of split backwards, was not measured: that of whole backwards that "
+        "start gradients stands in, which is no less";
   if (forecast.cost_source == "calibrated" && forecast.gap.empty())
     forecast.gap = derived_sums(*knowledge.calibration, forecast.plan);
   if (forecast.cost_source == "calibrated" && forecast.gap.empty())

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <latch>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace parabench {
@@ -16,6 +20,20 @@ TEST(SideBySide, EveryPieceIsDoneOnce) {
     side_by_side(count, [&](std::size_t piece) { ++done[piece]; });
     for (const auto& times : done) EXPECT_EQ(times, 1);
   }
+}
+
+TEST(SideBySide, PiecesRunAtTheSameTimeOnFewThreads) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core";
+  std::latch both(2);  // passed by nobody alone
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  side_by_side(100, [&](std::size_t piece) {
+    if (piece < 2) both.arrive_and_wait();
+    const std::scoped_lock lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  });
+  EXPECT_GE(threads.size(), 2U);
+  EXPECT_LE(threads.size(), 4U);
 }
 
 TEST(SideBySide, TheLowestPieceThatFailsIsTold) {

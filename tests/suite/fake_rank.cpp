@@ -171,6 +171,7 @@ analytic::Calibration calibration(const plan::Plan& plan) {
         timing.backward_s = 1e-5 + samples * flops.backward_per_sample.value / 5e10;
         timing.saved_bytes = samples * flops.saved_per_sample.value + 1;
         timing.forward_peak_bytes = timing.backward_peak_bytes = 2 * timing.saved_bytes;
+        timing.adding_peak_bytes = timing.backward_peak_bytes;
         timings.push_back(timing);
       }
       result.layers[analytic::layer_key(model.layers[i], inputs[i], i == 0, plan.spec, busy)] = timings;

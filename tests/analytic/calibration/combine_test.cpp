@@ -195,6 +195,14 @@ TEST(Combine, BytesThatALaunchDidNotMeasureCountForNothing) {
   EXPECT_EQ(both.split->adding_weight_peak_bytes, 20);
 }
 
+TEST(Combine, ALaunchStaysForBytesThatNobodyMeasuredSince) {
+  Calibration all = launch(1, 1);
+  all.layers.at(key).front().adding_peak_bytes = 50;
+  const int others = most_launches + 5;
+  for (int day = 2; day <= others; ++day) merge(all, launch(day, day));
+  EXPECT_EQ(all.layers.at(key).front().adding_peak_bytes, 50);
+}
+
 TEST(Combine, TheFileHasEveryLaunchAndIsCombinedAlikeWhenItIsRead) {
   Calibration all;
   for (int day = 1; day <= 3; ++day) merge(all, whole_launch(day, 1.0 / day));

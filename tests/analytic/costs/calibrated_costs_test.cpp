@@ -454,6 +454,19 @@ TEST(CalibratedCosts, OtherModelsLayersAreNotMixedUp) {
               HasSubstr("never measured"));
 }
 
+TEST(DataSheetCosts, AnNcclCommunicatorHoldsMemoryOfARankAloneToo) {
+  plan::Plan plan = data_parallel(2, 2);
+  plan.spec.device = DeviceKind::cuda;
+  const auto communicator = [&](CommKind comm) {
+    plan.spec.comm = comm;
+    return data_sheet_costs({}, Sizes(chain(2))).memory->device_overhead(plan).communicator_bytes;
+  };
+  EXPECT_EQ(communicator(CommKind::nccl), typical_nccl_alone_bytes + typical_nccl_neighbour_bytes);
+  EXPECT_EQ(communicator(CommKind::threads), 0);
+  plan.spec.np = 1;
+  EXPECT_EQ(communicator(CommKind::nccl), typical_nccl_alone_bytes);
+}
+
 TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
   const models::ModelSpec model = chain(2);
   Calibration calibration = measured(model);
@@ -484,7 +497,7 @@ TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
   EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), adds), 200 - 70 + 128);
 }
 
-TEST(CalibratedCosts, PassesThatAddAndPartsOfBackwardsHoldWhatWasMeasuredOfThem) {
+TEST(CalibratedCosts, PassesThatAddAndHalvesOfBackwardsHoldWhatWasMeasuredOfThem) {
   const models::ModelSpec model = chain(1);
   Calibration calibration = measured(model);
   const plan::Plan whole = test_plan(case_of("model-parallel", 1, 2), 1);
@@ -498,19 +511,49 @@ TEST(CalibratedCosts, PassesThatAddAndPartsOfBackwardsHoldWhatWasMeasuredOfThem)
     op.accumulates = adds;
     return calibrated_costs(calibration, model).memory->peak_bytes(whole, Rank(0), op);
   };
-  for (const bool adds : {false, true})
-    for (const auto kind : {plan::OpKind::backward, plan::OpKind::backward_input, plan::OpKind::backward_weight})
-      EXPECT_EQ(peak(kind, adds), 200) << "of a file of before 3.4 what is no less";
+  EXPECT_EQ(peak(plan::OpKind::backward, false), 200);
+  EXPECT_EQ(peak(plan::OpKind::backward, true), 200) << "of a file of before 3.4 what is no less";
+  EXPECT_EQ(peak(plan::OpKind::backward_input, false), 200);
+  for (const bool adds : {false, true}) EXPECT_EQ(peak(plan::OpKind::backward_weight, adds), 200);
   for (auto& [key, timings] : calibration.layers) {
     timings.front().adding_peak_bytes = 150;
     timings.front().split = SplitTiming{
-        .input_s = 1, .weight_s = 1, .input_peak_bytes = 10, .weight_peak_bytes = 130, .adding_weight_peak_bytes = 120};
+        .input_s = 1, .weight_s = 1, .input_peak_bytes = 0, .weight_peak_bytes = 130, .adding_weight_peak_bytes = 120};
   }
   EXPECT_EQ(peak(plan::OpKind::backward, false), 200);
   EXPECT_EQ(peak(plan::OpKind::backward, true), 150);
-  EXPECT_EQ(peak(plan::OpKind::backward_input, false), 10);
+  EXPECT_EQ(peak(plan::OpKind::backward_input, false), 0) << "measured, and nothing";
   EXPECT_EQ(peak(plan::OpKind::backward_weight, false), 130);
   EXPECT_EQ(peak(plan::OpKind::backward_weight, true), 120);
+}
+
+TEST(CalibratedCosts, HalvesOfABackwardOverLayersKeepWhatTheOtherNeeds) {
+  const models::ModelSpec model = chain(2);
+  Calibration calibration = measured(model);
+  const plan::Plan whole = test_plan(case_of("model-parallel", 1, 2), 2);
+  for (auto& [key, timings] : calibration.layers) {
+    timings.resize(1);
+    timings.front().saved_bytes = 1000;
+    timings.front().backward_peak_bytes = 10'000;
+    timings.front().split = SplitTiming{.input_s = 1,
+                                        .weight_s = 1,
+                                        .input_peak_bytes = 300,
+                                        .weight_peak_bytes = 500,
+                                        .adding_weight_peak_bytes = 400};
+  }
+  const Costs cost = calibrated_costs(calibration, model);
+  const plan::Op input = plan::pass(plan::OpKind::backward_input, SegmentId(0), m0, StepId(0), VersionId(0));
+  plan::Op weight = plan::pass(plan::OpKind::backward_weight, SegmentId(0), m0, StepId(0), VersionId(0));
+  const Sizes sizes(model);
+  const std::int64_t kept = sizes.kept_for_weights(whole, Rank(0), input, 1);
+  const std::int64_t passed = sizes.input(1).bytes(2, 4);
+  ASSERT_GT(kept, 0);
+  // The second layer first; then the first, beside what is left of the second.
+  EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), input), std::max<std::int64_t>(300, 300 + passed + kept - 1000));
+  EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), weight),
+            std::max<std::int64_t>(500, 500 + sizes.parameter_bytes(Precision::fp32, 1) - kept));
+  weight.accumulates = true;
+  EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), weight), 400) << "the second layer's were added and are gone";
 }
 
 TEST(LayerSeconds, AreCalibratedWhereEveryLayerWasMeasured) {

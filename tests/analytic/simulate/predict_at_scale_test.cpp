@@ -159,6 +159,20 @@ TEST(PredictAtScale, AnOutlinePredictsWhatItsPlanDoes) {
   EXPECT_GT(compared, 100);
 }
 
+TEST(PredictAtScale, AnOutlineOfManyRanksPredictsWhatItsPlanDoes) {
+  constexpr int ranks = 130;
+  const HandCosts hand([](Rank rank, const plan::Op& op, int) {
+    return plan::is_pass(op.kind) ? 1 + 0.01 * rank.value : plan::is_message(op.kind) ? 0.3 : 0.1;
+  });
+  const Case spec = case_of("1f1b", ranks, 16, 8);
+  const plan::Profile profile(std::vector<double>(ranks, 1.0));
+  const plan::Plan plan = plan::make_plan(spec, chain(ranks), profile, 1);
+  const auto outline = plan::outline_of(spec, chain(ranks), profile);
+  ASSERT_TRUE(outline);
+  expect_same(predict_outline(*outline, chain(ranks), hand, hand, 5, 20),
+              predict(plan, chain(ranks), hand, hand, 5, 20), "of 130 ranks");
+}
+
 TEST(PredictAtScale, AFirstStepThatTellsTheOthersIsSweptAlone) {
   const HandCosts costs = uneven_costs();
   int alone = 0, others = 0;

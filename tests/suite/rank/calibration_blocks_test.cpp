@@ -12,6 +12,7 @@
 #include "parallelism/exec/device_cpu.h"
 #include "suite/rank/layer_chain.h"
 #include "suite/rank/transfers.h"
+#include "tests/parallelism/exec/small_network.h"
 
 namespace parabench::rank {
 namespace {
@@ -48,6 +49,38 @@ TEST(Stretch, MultipliesAllTimesOfLayersAndNothingElse) {
   EXPECT_EQ(chain.layers[0].split->weight_s, 8);
   EXPECT_EQ(chain.layers[0].saved_bytes, 64);
   EXPECT_EQ(chain.update_s, 7);
+}
+
+/// Whether a calibration by such chains knows what passes hold that add to gradients.
+bool knows_adding(const std::string& keys, Placement placement, bool measures_bytes) {
+  bool knows = false;
+  const plan::Plan plan = exec::small_plan(keys, 1);
+  static exec::MemoryAccount accounts[2];
+  comm::run_thread_ranks(plan.spec.np, [&](comm::Communicator& comm) {
+    Launch launch;
+    launch.model = exec::small_network();
+    launch.source = exec::small_source();
+    launch.plan = plan;
+    launch.plan.placement = placement;
+    const auto device = exec::cpu_device(accounts[comm.rank().value]);
+    LayerChains chains(launch, *device);
+    analytic::Calibration calibration;
+    const ChainEffort effort{.least_steps = 1, .most_steps = 1, .discarded_steps = 1, .measures_bytes = measures_bytes};
+    time_chains(launch, comm, *device, chains, {4}, effort, /*slowdown=*/1, calibration);
+    if (comm.rank() != Rank(0)) return;
+    for (const auto& [key, timings] : calibration.layers)
+      knows = knows || (key.busy_ranks == 1 && timings.front().adding_peak_bytes);
+  });
+  return knows;
+}
+
+TEST(TimeChains, MeasureWhatPassesHoldThatAddWhereThePlansDo) {
+  EXPECT_TRUE(knows_adding("gpipe/np:1/batch:8/micro:2", {}, true));
+  EXPECT_TRUE(knows_adding("gpipe/np:2/batch:8/micro:2", {}, true));
+  EXPECT_TRUE(knows_adding("gpipe/np:2/batch:8/micro:2", Placement{.host_of_rank = {0, 1}}, true))
+      << "one on each host";
+  EXPECT_FALSE(knows_adding("gpipe/np:2/batch:8/micro:2", {}, false));
+  EXPECT_FALSE(knows_adding("sequential/np:1/batch:8", {}, true)) << "nothing adds";
 }
 
 TEST(UpdateSlowdown, IsAtLeastOneForEveryOptimizer) {

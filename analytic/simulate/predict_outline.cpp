@@ -53,7 +53,7 @@ double most_computed(std::span<const RankPredicted> ranks) {
 
 std::vector<RankPredicted> of_all_ranks(const plan::PipelineOutline& outline, const SweptPipeline& swept,
                                         const Sizes& sizes, const MemoryModel& memory) {
-  constexpr std::size_t together = 64;  // so many that what a piece makes ready for its first rank costs little
+  constexpr std::size_t together = 256;  // so many that what a piece makes ready for its first rank costs little
   const std::size_t ranks = outline.plan.ranks.size();
   std::vector<RankPredicted> all(ranks);
   side_by_side((ranks + together - 1) / together, [&](std::size_t piece) {

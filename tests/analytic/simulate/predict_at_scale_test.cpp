@@ -160,7 +160,7 @@ TEST(PredictAtScale, AnOutlinePredictsWhatItsPlanDoes) {
 }
 
 TEST(PredictAtScale, AnOutlineOfManyRanksPredictsWhatItsPlanDoes) {
-  constexpr int ranks = 130;
+  constexpr int ranks = 300;
   const HandCosts hand([](Rank rank, const plan::Op& op, int) {
     return plan::is_pass(op.kind) ? 1 + 0.01 * rank.value : plan::is_message(op.kind) ? 0.3 : 0.1;
   });
@@ -170,7 +170,7 @@ TEST(PredictAtScale, AnOutlineOfManyRanksPredictsWhatItsPlanDoes) {
   const auto outline = plan::outline_of(spec, chain(ranks), profile);
   ASSERT_TRUE(outline);
   expect_same(predict_outline(*outline, chain(ranks), hand, hand, 5, 20),
-              predict(plan, chain(ranks), hand, hand, 5, 20), "of 130 ranks");
+              predict(plan, chain(ranks), hand, hand, 5, 20), "of 300 ranks");
 }
 
 TEST(PredictAtScale, AFirstStepThatTellsTheOthersIsSweptAlone) {

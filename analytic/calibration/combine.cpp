@@ -148,8 +148,8 @@ std::vector<ValueKey> values_of(const Calibration& launch) {
   std::vector<ValueKey> values;
   for (const auto& [key, timings] : launch.layers)
     for (const LayerTiming& timing : timings) {
-      const auto add = [&](LayerValue value, bool is_known) {
-        if (is_known) values.emplace_back(std::tuple(key, timing.samples, value));
+      const auto add = [&, &layer = key](LayerValue value, bool is_known) {
+        if (is_known) values.emplace_back(std::tuple(layer, timing.samples, value));
       };
       add(LayerValue::pass, true);
       add(LayerValue::adding, timing.adding_peak_bytes.has_value());

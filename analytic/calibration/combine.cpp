@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "analytic/calibration/measured.h"
 #include "base/statistics.h"
 
 namespace parabench::analytic {
@@ -137,26 +138,17 @@ void combine_figure(Calibration& into, Value Calibration::*figure) {
   if (!values.empty()) into.*figure = median_as<Value>(values);
 }
 
-/// Of a layer at so many samples what a launch may have measured or not.
-enum class LayerValue : std::uint8_t { pass, halves, halves_bytes, adding, adding_weights };
 /// What one value is of.
-using ValueKey = std::variant<std::tuple<LayerKey, int, LayerValue>,
-                              std::tuple<std::string, RankCountKey, std::int64_t>, std::pair<UpdateKey, int>,
-                              std::pair<DeviceKind, int>, std::pair<LoadKey, int>, DeviceKind, std::string>;
+using ValueKey = std::variant<std::tuple<LayerKey, int, Measured>, std::tuple<std::string, RankCountKey, std::int64_t>,
+                              std::pair<UpdateKey, int>, std::pair<DeviceKind, int>, std::pair<LoadKey, int>,
+                              DeviceKind, std::string>;
 
 std::vector<ValueKey> values_of(const Calibration& launch) {
   std::vector<ValueKey> values;
   for (const auto& [key, timings] : launch.layers)
-    for (const LayerTiming& timing : timings) {
-      const auto add = [&, &layer = key](LayerValue value, bool is_known) {
-        if (is_known) values.emplace_back(std::tuple(layer, timing.samples, value));
-      };
-      add(LayerValue::pass, true);
-      add(LayerValue::adding, timing.adding_peak_bytes.has_value());
-      add(LayerValue::halves, timing.split.has_value());
-      add(LayerValue::halves_bytes, timing.split && timing.split->input_peak_bytes);
-      add(LayerValue::adding_weights, timing.split && timing.split->adding_weight_peak_bytes);
-    }
+    for (const LayerTiming& timing : timings)
+      for (const Measured what : all_measured)
+        if (tells(timing, what)) values.emplace_back(std::tuple(key, timing.samples, what));
   const auto add_curves = [&](const std::string& kind, const std::map<RankCountKey, Curve>& curves) {
     for (const auto& [key, curve] : curves)
       for (const CurvePoint& point : curve) values.emplace_back(std::tuple(kind, key, point.bytes));

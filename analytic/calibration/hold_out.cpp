@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <set>
 
+#include "analytic/calibration/measured.h"
 #include "base/placement.h"
 #include "parallelism/plan/plan.h"
 
 namespace parabench::analytic {
 namespace {
 
-std::ptrdiff_t points(const std::vector<LayerTiming>& timings, bool split) {
-  return std::ranges::count_if(timings, [&](const LayerTiming& one) { return !split || one.split; });
+std::ptrdiff_t points(const std::vector<LayerTiming>& timings, Measured what) {
+  return std::ranges::count_if(timings, [what](const LayerTiming& one) { return tells(one, what); });
 }
 
 }  // namespace
@@ -20,7 +21,7 @@ std::optional<Calibration> without_own_samples(const Calibration& calibration, c
   std::set<int> own;
   for (const auto& replica : plan.pieces) own.insert(replica.begin(), replica.end());
   const int all_busy = ranks_on_fullest_host(plan.placement, plan.spec.np);
-  const bool split = plan::uses(plan, plan::OpKind::backward_input);
+  const Measured needed = plan::uses(plan, plan::OpKind::backward_input) ? Measured::halves : Measured::pass;
   Calibration left = calibration;
   for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
     const std::string layer = layer_key(sizes.signature(l), l == 0, plan.spec, 1).layer;
@@ -31,7 +32,7 @@ std::optional<Calibration> without_own_samples(const Calibration& calibration, c
       const LayerKey key = layer_key(sizes.signature(l), l == 0, plan.spec, busy);
       const auto before = calibration.layers.find(key);
       if (before == calibration.layers.end()) continue;
-      if (points(left.layers.at(key), split) < 2 && points(before->second, split) > 0) return std::nullopt;
+      if (points(left.layers.at(key), needed) < 2 && points(before->second, needed) > 0) return std::nullopt;
     }
   }
   // Other cases' keys of these layers.

@@ -55,18 +55,6 @@ std::optional<Curve> find_message_curve(const Calibration& calibration, const Ca
 
 }  // namespace
 
-bool tells(const LayerTiming& timing, Measured what) {
-  switch (what) {
-    case Measured::pass: return true;
-    case Measured::halves: return timing.split.has_value();
-    case Measured::halves_bytes: return timing.split && timing.split->input_peak_bytes;
-    case Measured::adding: return timing.adding_peak_bytes.has_value();
-    case Measured::adding_weights: return timing.split && timing.split->adding_weight_peak_bytes;
-    case Measured::count: break;
-  }
-  return false;
-}
-
 MeasuredLayers::MeasuredLayers(const Calibration& calibration, const Sizes& sizes) {
   for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
     const std::string signature = layer_key(sizes.signature(l), l == 0, {}, 1).layer;
@@ -74,12 +62,12 @@ MeasuredLayers::MeasuredLayers(const Calibration& calibration, const Sizes& size
     for (auto at = calibration.layers.lower_bound({.layer = signature, .busy_ranks = 0});
          at != calibration.layers.end() && at->first.layer == signature; ++at) {
       const LayerKey& key = at->first;
-      for (std::size_t what = 0; what < layer.of.size(); ++what) {
+      for (const Measured what : all_measured) {
         std::vector<LayerTiming> timings = at->second;
-        std::erase_if(timings, [&](const LayerTiming& t) { return !tells(t, static_cast<Measured>(what)); });
+        std::erase_if(timings, [what](const LayerTiming& t) { return !tells(t, what); });
         if (timings.empty()) continue;
-        layer.of[what].push_back({key.device, key.precision, key.layout, key.threads, key.busy_ranks, key.graph,
-                                  key.input, std::move(timings)});
+        layer.of[static_cast<int>(what)].push_back({key.device, key.precision, key.layout, key.threads, key.busy_ranks,
+                                                    key.graph, key.input, std::move(timings)});
       }
     }
   }

@@ -3,25 +3,15 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analytic/calibration/calibration.h"
+#include "analytic/calibration/measured.h"
 #include "analytic/memory/sizes.h"
 
 namespace parabench::analytic {
-
-/// What measurements of a layer may tell or not; a pass each of them does.
-enum class Measured : std::uint8_t {
-  pass,
-  halves,          ///< seconds of I and W
-  halves_bytes,    ///< what these hold
-  adding,          ///< what a backward holds that adds to gradients
-  adding_weights,  ///< likewise a W
-  count
-};
 
 /// What is asked about a layer.
 struct LayerFigure {
@@ -29,9 +19,6 @@ struct LayerFigure {
   Measured measured = Measured::pass;  ///< asked of measurements that tell it
   bool counted = false;                ///< bytes, which are not off by chance: counted_at(), else timed_at()
 };
-
-/// Whether a measurement tells that.
-bool tells(const LayerTiming& timing, Measured what);
 
 /// The measurements of one model's layers, resolved once: looking them up by text for every operation is slow.
 class MeasuredLayers {
@@ -57,7 +44,7 @@ class MeasuredLayers {
   struct Layer {
     std::string name, signature;
     /// By what they tell; ascending busy ranks under one key.
-    std::array<std::vector<Timings>, static_cast<int>(Measured::count)> of;
+    std::array<std::vector<Timings>, all_measured.size()> of;
   };
   /// What to interpolate between; `above` is null where no measurement has so many busy ranks.
   struct Neighbours {

@@ -54,14 +54,14 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
     const std::int64_t outside_all = outside_allocator();
     // Of other processes on the GPU nobody can tell what is context, allocator and communicator.
     if (place.ranks_on_device == 1 || place.same_process) {
-      // The chains load the modules of their kernels; what the communicators make, and on first use, is their own.
+      // The chains load the modules of their kernels; what the communicators make, and on first use, is their own. A
+      // rank alone never uses one.
       calibration.context_bytes = device.context_bytes() + outside_chains - outside_before;
-      const std::int64_t communicators = outside_before - device.context_bytes() + outside_all - outside_chains;
+      const std::int64_t on_first_use = comm.size() == 1 ? 0 : outside_all - outside_chains;
+      const std::int64_t communicators = outside_before - device.context_bytes() + on_first_use;
       const std::int64_t arena = buffer.own.defined() ? 0 : buffer.arena.bytes;
-      // A rank alone exchanges nothing: what was loaded since is not its communicator's.
-      const std::int64_t its_own = comm.size() == 1 ? outside_before - device.context_bytes() : communicators;
       calibration.communicator_bytes[analytic::communicator_name(spec)] =
-          std::max<std::int64_t>(0, its_own / place.ranks_on_device - arena);
+          std::max<std::int64_t>(0, communicators / place.ranks_on_device - arena);
     }
   }
   calibration.date = utc_now();

@@ -147,6 +147,18 @@ std::string halved_sums(const analytic::Calibration& calibration, const plan::Pl
   return "";
 }
 
+/// What stands in for something that the calibration lacks, the first that there is; empty where it has all.
+std::string gap_of(const analytic::Calibration& calibration, const analytic::Sizes& sizes, const plan::Plan& plan) {
+  if (plan::uses(plan, plan::OpKind::backward_input) &&
+      !analytic::has_split_layers(calibration, sizes, plan.spec, plan.placement))
+    return "split backwards were not measured: their FLOPs divide the measured backward";
+  if (!analytic::has_pass_bytes(calibration, sizes, plan))
+    return "memory of passes that add to gradients, or of split backwards, was not measured: that of whole backwards "
+           "that start gradients stands in, which is no less";
+  const std::string derived = derived_sums(calibration, plan);
+  return derived.empty() ? halved_sums(calibration, plan) : derived;
+}
+
 }  // namespace
 
 Placement placement_of(const Knowledge& knowledge, const Case& spec) {
@@ -244,19 +256,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     forecast.gap = std::string("the data sheet predicts, since the calibration lacks something: ") + error.what();
   }
   require_memory(forecast.predicted, subject.spec.memory);
-  if (forecast.cost_source == "calibrated" && plan::uses(forecast.plan, plan::OpKind::backward_input) &&
-      !analytic::has_split_layers(*knowledge.calibration, sizes, subject.spec, forecast.plan.placement)) {
-    forecast.gap = "split backwards were not measured: their FLOPs divide the measured backward";
-  }
-  if (forecast.cost_source == "calibrated" && forecast.gap.empty() &&
-      !analytic::has_pass_bytes(*knowledge.calibration, sizes, forecast.plan))
-    forecast.gap =
-        "memory of passes that add to gradients, or of split backwards, was not measured: that of whole backwards that "
-        "start gradients stands in, which is no less";
-  if (forecast.cost_source == "calibrated" && forecast.gap.empty())
-    forecast.gap = derived_sums(*knowledge.calibration, forecast.plan);
-  if (forecast.cost_source == "calibrated" && forecast.gap.empty())
-    forecast.gap = halved_sums(*knowledge.calibration, forecast.plan);
+  if (forecast.cost_source == "calibrated") forecast.gap = gap_of(*knowledge.calibration, sizes, forecast.plan);
   return forecast;
 }
 

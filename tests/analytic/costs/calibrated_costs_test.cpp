@@ -497,15 +497,21 @@ TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
   EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), adds), 200 - 70 + 128);
 }
 
-TEST(CalibratedCosts, PassesThatAddAndHalvesOfBackwardsHoldWhatWasMeasuredOfThem) {
-  const models::ModelSpec model = chain(1);
+/// Every layer measured once, with these bytes.
+Calibration with_bytes(const models::ModelSpec& model, std::int64_t saved, std::int64_t backward_peak) {
   Calibration calibration = measured(model);
-  const plan::Plan whole = test_plan(case_of("model-parallel", 1, 2), 1);
   for (auto& [key, timings] : calibration.layers) {
     timings.resize(1);
-    timings.front().saved_bytes = 100;
-    timings.front().backward_peak_bytes = 200;
+    timings.front().saved_bytes = saved;
+    timings.front().backward_peak_bytes = backward_peak;
   }
+  return calibration;
+}
+
+TEST(CalibratedCosts, PassesThatAddAndHalvesOfBackwardsHoldWhatWasMeasuredOfThem) {
+  const models::ModelSpec model = chain(1);
+  Calibration calibration = with_bytes(model, 100, 200);
+  const plan::Plan whole = test_plan(case_of("model-parallel", 1, 2), 1);
   const auto peak = [&](plan::OpKind kind, bool adds) {
     plan::Op op = plan::pass(kind, SegmentId(0), m0, StepId(0), VersionId(0));
     op.accumulates = adds;
@@ -529,18 +535,14 @@ TEST(CalibratedCosts, PassesThatAddAndHalvesOfBackwardsHoldWhatWasMeasuredOfThem
 
 TEST(CalibratedCosts, HalvesOfABackwardOverLayersKeepWhatTheOtherNeeds) {
   const models::ModelSpec model = chain(2);
-  Calibration calibration = measured(model);
+  Calibration calibration = with_bytes(model, 1000, 10'000);
   const plan::Plan whole = test_plan(case_of("model-parallel", 1, 2), 2);
-  for (auto& [key, timings] : calibration.layers) {
-    timings.resize(1);
-    timings.front().saved_bytes = 1000;
-    timings.front().backward_peak_bytes = 10'000;
+  for (auto& [key, timings] : calibration.layers)
     timings.front().split = SplitTiming{.input_s = 1,
                                         .weight_s = 1,
                                         .input_peak_bytes = 300,
                                         .weight_peak_bytes = 500,
                                         .adding_weight_peak_bytes = 400};
-  }
   const Costs cost = calibrated_costs(calibration, model);
   const plan::Op input = plan::pass(plan::OpKind::backward_input, SegmentId(0), m0, StepId(0), VersionId(0));
   plan::Op weight = plan::pass(plan::OpKind::backward_weight, SegmentId(0), m0, StepId(0), VersionId(0));

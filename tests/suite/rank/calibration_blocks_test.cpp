@@ -12,7 +12,7 @@
 #include "parallelism/exec/device_cpu.h"
 #include "suite/rank/layer_chain.h"
 #include "suite/rank/transfers.h"
-#include "tests/parallelism/exec/small_network.h"
+#include "tests/suite/rank/small_launch.h"
 
 namespace parabench::rank {
 namespace {
@@ -54,14 +54,10 @@ TEST(Stretch, MultipliesAllTimesOfLayersAndNothingElse) {
 /// Whether a calibration by such chains knows what passes hold that add to gradients.
 bool knows_adding(const std::string& keys, Placement placement, bool measures_bytes) {
   bool knows = false;
-  const plan::Plan plan = exec::small_plan(keys, 1);
+  Launch launch = small_launch(keys);
+  launch.plan.placement = placement;
   static exec::MemoryAccount accounts[2];
-  comm::run_thread_ranks(plan.spec.np, [&](comm::Communicator& comm) {
-    Launch launch;
-    launch.model = exec::small_network();
-    launch.source = exec::small_source();
-    launch.plan = plan;
-    launch.plan.placement = placement;
+  comm::run_thread_ranks(launch.plan.spec.np, [&](comm::Communicator& comm) {
     const auto device = exec::cpu_device(accounts[comm.rank().value]);
     LayerChains chains(launch, *device);
     analytic::Calibration calibration;

@@ -12,7 +12,7 @@
 #include "parallelism/exec/device_cpu.h"
 #include "parallelism/plan/routes.h"
 #include "suite/rank/calibrate.h"
-#include "tests/parallelism/exec/small_network.h"
+#include "tests/suite/rank/small_launch.h"
 
 namespace parabench::rank {
 namespace {
@@ -72,11 +72,8 @@ TEST(Canary, IsToldByRankZeroAndTimedOnAll) {
 
 TEST(Canary, ACalibrationSaysWhatItsLaunchWasLike) {
   static exec::MemoryAccount accounts[2];
-  Launch launch;
+  Launch launch = small_launch("gpipe/np:2/batch:8/micro:2");
   launch.command.phase = protocol::Phase::calibrate;
-  launch.model = exec::small_network();
-  launch.source = exec::small_source();
-  launch.plan = exec::small_plan("gpipe/np:2/batch:8/micro:2", 1);
   analytic::Calibration calibration;
   std::mutex mutex;
   comm::run_thread_ranks({2, plan::collective_groups(launch.plan).declared}, [&](comm::Communicator& comm) {

@@ -6,17 +6,14 @@
 
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/recording_device.h"
-#include "tests/parallelism/exec/small_network.h"
+#include "tests/suite/rank/small_launch.h"
 
 namespace parabench::rank {
 namespace {
 
 LayerChain chain_of(const std::string& keys) {
   static exec::MemoryAccount account;
-  Launch launch;
-  launch.model = exec::small_network();
-  launch.source = exec::small_source();
-  launch.plan = exec::small_plan(keys, 1);
+  const Launch launch = small_launch(keys);
   const std::unique_ptr<exec::Device> device = exec::recording_device(account);
   return LayerChains(launch, *device).time(4, {.timed = 3}, [] {});
 }
@@ -75,10 +72,7 @@ TEST(LayerChain, LayersAndUpdateAddUpToAReplayedStep) {
 
 TEST(LayerChain, PassesThatAddToGradientsHoldNoMoreThanThoseThatStartThem) {
   static exec::MemoryAccount account;
-  Launch launch;
-  launch.model = exec::small_network();
-  launch.source = exec::small_source();
-  launch.plan = exec::small_plan("zb-h1/np:1/batch:8/micro:2", 1);
+  const Launch launch = small_launch("zb-h1/np:1/batch:8/micro:2");
   const std::unique_ptr<exec::Device> device = exec::recording_device(account);
   LayerChains chains(launch, *device);
   LayerChain chain = chains.time(4, {.timed = 1, .discarded = 1}, [] {});
@@ -109,10 +103,7 @@ TEST(LayerChain, LayersThatTakeNoTimeDoNotDeviate) {
 
 TEST(LayerChain, ChainsBeginWhenAllAreReadyAndTryNothingOut) {
   static exec::MemoryAccount account;
-  Launch launch;
-  launch.model = exec::small_network();
-  launch.source = exec::small_source();
-  launch.plan = exec::small_plan("zb-h1/np:1/batch:8/micro:2", 1);
+  const Launch launch = small_launch("zb-h1/np:1/batch:8/micro:2");
   NotingDevice device(account);
   tune_layers(launch, device, 4);
   EXPECT_EQ(device.notes, "tuned ");

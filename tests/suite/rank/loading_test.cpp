@@ -6,16 +6,13 @@
 
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/plan/routes.h"
-#include "tests/parallelism/exec/small_network.h"
+#include "tests/suite/rank/small_launch.h"
 
 namespace parabench::rank {
 namespace {
 
 TEST(Loading, IsTimedOnOneRankAndOnAllAtOnce) {
-  Launch launch;
-  launch.model = exec::small_network();
-  launch.source = exec::small_source();
-  launch.plan = exec::small_plan("data-parallel/np:2/batch:4", 1);
+  const Launch launch = small_launch("data-parallel/np:2/batch:4");
   analytic::Calibration calibration;
   std::mutex mutex;
   comm::run_thread_ranks({2, plan::collective_groups(launch.plan).declared}, [&](comm::Communicator& comm) {

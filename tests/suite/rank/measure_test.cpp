@@ -8,19 +8,16 @@
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/device_cpu.h"
 #include "parallelism/plan/routes.h"
-#include "tests/parallelism/exec/small_network.h"
+#include "tests/suite/rank/small_launch.h"
 
 namespace parabench::rank {
 namespace {
 
 results::Measured measured_with(int ranks_on_device) {
   static exec::MemoryAccount accounts[2];
-  Launch launch;
+  Launch launch = small_launch("gpipe/np:2/batch:8/micro:2");
   launch.command.steps = 2;
   launch.command.warmup = 1;
-  launch.model = exec::small_network();
-  launch.source = exec::small_source();
-  launch.plan = exec::small_plan("gpipe/np:2/batch:8/micro:2", 1);
   results::Measured result;
   std::mutex mutex;
   comm::run_thread_ranks({2, plan::collective_groups(launch.plan).declared}, [&](comm::Communicator& comm) {

@@ -10,7 +10,7 @@
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/device_cpu.h"
 #include "parallelism/plan/routes.h"
-#include "tests/parallelism/exec/small_network.h"
+#include "tests/suite/rank/small_launch.h"
 
 namespace parabench::rank {
 namespace {
@@ -20,11 +20,8 @@ class Paired : public testing::TestWithParam<std::string> {};
 TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
   constexpr int warmup = 2, steps = 4;
   static exec::MemoryAccount accounts[4];
-  Launch launch;
+  Launch launch = small_launch(GetParam(), warmup + steps);
   launch.command = {.phase = protocol::Phase::paired, .steps = steps, .warmup = warmup};
-  launch.model = exec::small_network();
-  launch.source = exec::small_source();
-  launch.plan = exec::small_plan(GetParam(), warmup + steps);
   protocol::PairedRounds answer;
   std::mutex mutex;
   comm::run_thread_ranks({launch.plan.spec.np, plan::collective_groups(launch.plan).declared},
@@ -61,11 +58,8 @@ TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
 // Ranks that are threads, told that they are on several hosts: what is measured under which keys.
 TEST(PairedOnSeveralHosts, EveryShapeOfGroupHasItsCurveAndNoHostMoreBusyRanksThanItsOwn) {
   static exec::MemoryAccount accounts[4];
-  Launch launch;
+  Launch launch = small_launch("gpipe/np:4/dp:2/batch:8/micro:2", 3);  // copies 0 and 1, 2 and 3
   launch.command = {.phase = protocol::Phase::paired, .steps = 2, .warmup = 1};
-  launch.model = exec::small_network();
-  launch.source = exec::small_source();
-  launch.plan = exec::small_plan("gpipe/np:4/dp:2/batch:8/micro:2", 3);  // copies 0 and 1, 2 and 3
   launch.plan.placement = {{0, 1, 1, 1}};
   launch.machine.cores = 4;
   protocol::PairedRounds answer;

@@ -8,6 +8,7 @@
 #include "base/case_text.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "parallelism/plan/state/state_layout.h"
 #include "parallelism/plan/strategies/c10d.h"
 
 namespace parabench::analytic {
@@ -49,7 +50,12 @@ RankCountKey message_key(const Case& spec, bool between_hosts) {
 
 LoadKey load_key(const Case& spec) { return {to_text(spec.dataset), spec.loader}; }
 
-UpdateKey update_key(const Case& spec) { return {measured_device(spec), spec.optimizer.name}; }
+UpdateKey update_key(const Case& spec) {
+  return {.device = measured_device(spec),
+          .optimizer = spec.optimizer.name,
+          .threads = threads_of_operation(spec),
+          .parameter_bytes = plan::parameter_bytes(spec.precision)};
+}
 
 DeviceKind measured_device(const Case& spec) {
   switch (spec.device) {

@@ -79,9 +79,12 @@ struct RankCountKey {
 
 using RatesByBusy = std::map<int, double>;  ///< by ranks that are busy at the same time
 
+/// What an update's time depends on, besides the number of parameters.
 struct UpdateKey {
   DeviceKind device = DeviceKind::cpu;
   std::string optimizer = "sgd";
+  int threads = 1;
+  int parameter_bytes = 4;  ///< of one parameter, as weights, gradients and states have it
   auto operator<=>(const UpdateKey&) const = default;
 };
 
@@ -96,6 +99,7 @@ struct LoadKey {
 struct Calibration {
   MachineInfo machine;
   std::string date;              ///< ISO 8601, UTC, of the launch; of several of the latest
+  std::string software;          ///< programs and libraries of the launch, with their versions; "": several, unknown
   std::optional<int> ranks;      ///< of the launch, on all of which its canary was timed; nullopt: of several, unknown
   std::optional<Canary> canary;  ///< of the launch; nullopt: of several, on GPUs, unknown
   std::vector<Calibration> launches;  ///< that it was combined from, by date; empty: it is one launch's itself
@@ -103,7 +107,7 @@ struct Calibration {
   std::map<RankCountKey, Curve> all_reduce;                  ///< in place, all ranks take part
   std::map<RankCountKey, Curve> reduce_scatter, all_gather;  ///< likewise, of even shares; where a plan has them
   std::map<RankCountKey, Curve> point_to_point;              ///< one way, half a ping-pong
-  std::map<UpdateKey, RatesByBusy> update_s_per_parameter;   ///< cpu: one thread per rank
+  std::map<UpdateKey, RatesByBusy> update_s_per_parameter;   ///< in place
   std::map<DeviceKind, RatesByBusy> copy_bytes_per_s;        ///< of a GPU, from pinned host memory
   /// From sample to sample while nobody computes, by ranks that load at the same time.
   std::map<LoadKey, RatesByBusy> load_s_per_sample;
@@ -115,8 +119,8 @@ struct Calibration {
   // Of a GPU; 0, or no entry: not measured.
   double launch_floor_s = 0;       ///< per kernel, launched one after the other
   std::int64_t context_bytes = 0;  ///< that a process holds there before its first tensor
-  std::map<std::string, std::int64_t>
-      communicator_bytes;  ///< that its communicator holds for a rank, by communicator_name()
+  /// That its communicator holds for a rank, by communicator_name().
+  std::map<std::string, std::int64_t> communicator_bytes;
 };
 
 /// A communicator, by what it holds on a GPU for a rank: "nccl", or "nccl/np:1" of a rank that has nobody to exchange

@@ -29,9 +29,10 @@ constexpr std::string_view format_name = "parabench calibration";
 // curves by hosts. 3.1: curves of reduce-scatters and all-gathers; resident memory of processes. 3.2: curves
 // while ranks compute. 3.3: layers of ranks side by side as these take in the mean, no more as the slowest
 // does; what computing loses to exchanges; loaders. 3.4: what the parts of backwards hold, and those that add to
-// gradients.
+// gradients. 3.5: layers beside as many ranks as have cores, where more share them; updates by threads and bytes of a
+// parameter; the software of a launch.
 constexpr int schema_major = 3, merged_major = 2;
-constexpr std::string_view schema_version = "3.4";
+constexpr std::string_view schema_version = "3.5";
 
 /// Files of schema 2.0 know the processor alone and name no device.
 DeviceKind device_of(const JsonReader& row) { return row.find<DeviceKind>("device").value_or(DeviceKind::cpu); }
@@ -152,15 +153,23 @@ std::map<RankCountKey, Curve> curves_from_json(const JsonReader& rows) {
 
 json named(DeviceKind device) { return {{"device", to_text(device)}}; }
 json named(const LoadKey& key) { return {{"dataset", key.dataset}, {"threads", key.threads}}; }
-json named(const UpdateKey& key) { return {{"device", to_text(key.device)}, {"optimizer", key.optimizer}}; }
+json named(const UpdateKey& key) {
+  return {{"device", to_text(key.device)},
+          {"optimizer", key.optimizer},
+          {"threads", key.threads},
+          {"parameter_bytes", key.parameter_bytes}};
+}
 
 void read_key(const JsonReader& row, DeviceKind& device) { device = device_of(row); }
 void read_key(const JsonReader& row, LoadKey& key) {
   key = {row.get<std::string>("dataset"), row.get_at_least("threads", 1)};
 }
 void read_key(const JsonReader& row, UpdateKey& key) {
-  // Files of schema 2.4 know this optimizer alone and do not name it.
-  key = {device_of(row), row.find<std::string>("optimizer").value_or(UpdateKey{}.optimizer)};
+  key.device = device_of(row);
+  // Files of schema 2.4 know one optimizer alone and do not name it, those of 3.4 say nothing of the others.
+  if (row.has("optimizer")) key.optimizer = row.get<std::string>("optimizer");
+  if (row.has("threads")) key.threads = row.get_at_least("threads", 1);
+  if (row.has("parameter_bytes")) key.parameter_bytes = row.get_at_least("parameter_bytes", 1);
 }
 
 template <class Key>
@@ -240,6 +249,7 @@ json layers_to_json(const std::map<LayerKey, std::vector<LayerTiming>>& layers) 
 
 json launch_to_json(const Calibration& launch) {
   return {{"date", launch.date},
+          {"software", launch.software},
           {"ranks", launch.ranks ? json(*launch.ranks) : json()},
           {"canary", launch.canary ? parabench::to_json(*launch.canary) : json()},
           {"layers", layers_to_json(launch.layers)},
@@ -275,6 +285,7 @@ Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine) 
   Calibration launch;
   launch.machine = machine;
   launch.date = row.get<std::string>("date");
+  launch.software = row.find<std::string>("software").value_or("");  // unknown to files of schema 3.4
   read_rank_count_and_canary(row, launch);
   for (const JsonReader& layer : row.at("layers").items())
     launch.layers[layer_key_from_json(layer)] = timings_from_json(layer.at("timings"));

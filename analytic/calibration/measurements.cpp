@@ -155,11 +155,12 @@ Curve slowest_message_curve(const Calibration& calibration, const plan::Plan& pl
 }
 
 double update_rate(const Calibration& calibration, const Case& spec, int busy_ranks) {
-  const auto known = calibration.update_s_per_parameter.find(update_key(spec));
+  const UpdateKey key = update_key(spec);
+  const auto known = calibration.update_s_per_parameter.find(key);
   if (known == calibration.update_s_per_parameter.end())
-    throw unmeasured(
-        fmt::format("no update rate of device:{}, optimizer:{}", to_text(spec.device), spec.optimizer.name),
-        "update seconds per parameter");
+    throw unmeasured(fmt::format("no update rate of device:{}, optimizer:{}, threads:{}, {} bytes a parameter",
+                                 to_text(key.device), key.optimizer, key.threads, key.parameter_bytes),
+                     "update seconds per parameter");
   return at_busy(known->second, busy_ranks);
 }
 

@@ -18,6 +18,7 @@
 #include "suite/cli/options.h"
 #include "suite/launch/launch.h"
 #include "suite/machine/knowledge.h"
+#include "suite/machine/staleness.h"
 #include "suite/run/emulate_option.h"
 #include "suite/run/hosts_option.h"
 #include "suite/run/session.h"
@@ -138,6 +139,7 @@ ExitCode give_advice(const AdviseOptions& options, const Start& start) {
   check_emulate_option(question.spec, options.run.emulated);
   const auto [machine, file] = target_of(options.hardware, options.run.calibration);
   check_hosts(question.spec, options.hosts, machine);
+  note_staleness(file, start.progress);
   Knowledge knowledge = knowledge_of(machine, file, options.run.emulated);
   set_hosts(knowledge, options.hosts);
   const Advice advice = advise(question, knowledge);

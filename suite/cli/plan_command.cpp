@@ -16,6 +16,7 @@
 #include "parallelism/plan/formats/print_trace.h"
 #include "suite/cli/options.h"
 #include "suite/machine/knowledge.h"
+#include "suite/machine/staleness.h"
 #include "suite/run/emulate_option.h"
 #include "suite/run/forecast.h"
 #include "suite/run/hosts_option.h"
@@ -61,6 +62,7 @@ void add_options(CLI::App& app, PlanOptions& options) {
 ExitCode print_plan(const PlanOptions& options, const Start& start) {
   const analytic::MachineInfo machine = known_machine();
   const CalibrationFile file = open_calibration(options.calibration, machine, true);
+  if (options.costs == PlanCosts::calibrated) note_staleness(file, start.progress);
   Knowledge knowledge = knowledge_of(machine, file, options.emulated);
   set_hosts(knowledge, options.hosts);
   const Subject subject =

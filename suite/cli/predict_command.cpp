@@ -12,6 +12,7 @@
 #include "suite/cli/options.h"
 #include "suite/cli/predictions.h"
 #include "suite/machine/knowledge.h"
+#include "suite/machine/staleness.h"
 #include "suite/protocol/command.h"
 #include "suite/run/emulate_option.h"
 #include "suite/run/hosts_option.h"
@@ -119,6 +120,7 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
 
   const auto [machine, file] = target_of(options.hardware, options.calibration);
   if (!options.hardware.empty()) setting.hardware = machine.sheet->name;
+  note_staleness(file, start.progress);
   Knowledge knowledge = knowledge_of(machine, file, options.emulated);
   set_hosts(knowledge, options.hosts);
 

@@ -10,6 +10,7 @@
 #include "analytic/calibration/measurements.h"
 #include "analytic/calibration/scope.h"
 #include "parallelism/plan/strategies/peer.h"
+#include "suite/machine/staleness.h"
 
 namespace parabench::suite {
 namespace {
@@ -128,6 +129,7 @@ MeasureOutcome measure(Workplace& workplace, const std::vector<Prepared>& cases,
     if (result.reply) {
       auto& measured = std::get<analytic::Calibration>(result.reply->answer);
       measured.machine = workplace.machine;  // a rank sees its own share of the cores only
+      measured.software = software();
       add_launch(known, measured);
       outcome.added.push_back(added(one.chosen.id, measured, file));
       if (const std::string why = analytic::disturbance(*file.content, measured); !why.empty())

@@ -14,6 +14,7 @@
 #include "results/table.h"
 #include "suite/launch/placements.h"
 #include "suite/machine/provenance.h"
+#include "suite/machine/staleness.h"
 #include "suite/run/benchmark_report.h"
 #include "suite/run/calibrate_first.h"
 #include "suite/run/case_series.h"
@@ -176,6 +177,7 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
   const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
+  note_staleness(file, progress);
   if (before && before->holds_something()) require_same_run(*before, describe_run(workplace, capabilities, file, argv));
   // What is only verified is predicted as if on one host.
   Placements placements;

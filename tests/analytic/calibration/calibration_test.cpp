@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 #include "analytic/calibration/calibration_json.h"
@@ -38,6 +39,7 @@ Calibration example() {
                .vector_bits = 256,
                .gpus = {{.name = "NVIDIA H200", .capability = 90, .memory_bytes = 141LL << 30, .count = 8}}};
   c.date = "2026-01-02T03:04:05Z";
+  c.software = "parabench 1.2.3 with LibTorch 2.1.0";
   c.ranks = 2;
   c.canary = Canary{1e-4, 5e-3, 0.25, 7};
   const models::ModelSpec model = chain(2);
@@ -66,7 +68,7 @@ Calibration example() {
   c.point_to_point[{"threads", 2}] = {{64, 2e-5, 4e-5, 0.5}};
   c.point_to_point[{"threads", 2, DeviceKind::cuda}] = {{64, 5e-5}};
   c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, 1e-9}, {2, 1.5e-9}}},
-                              {{DeviceKind::cpu, "adam"}, {{1, 2e-9}}},
+                              {{DeviceKind::cpu, "adam", 2, 8}, {{1, 2e-9}}},
                               {{DeviceKind::cuda, "sgd"}, {{1, 1e-12}}}};
   c.copy_bytes_per_s = {{DeviceKind::cpu, {{1, 1e10}}}};
   c.load_s_per_sample = {{{"cifar10", 1}, {{1, 1e-4}, {2, 1.5e-4}}}, {{"cifar10", 4}, {{1, 3e-5}}}};
@@ -84,7 +86,7 @@ std::string text(const Calibration& c) { return to_json(c).dump(); }
 json merged_file(const Calibration& c, const std::string& version) {
   json file = to_json(c);
   json merged = std::move(file["launches"][0]);
-  for (const char* later : {"ranks", "canary"}) merged.erase(later);
+  for (const char* later : {"software", "ranks", "canary"}) merged.erase(later);
   merged.update({{"format", file["format"]}, {"schema_version", version}, {"machine", file["machine"]}});
   return merged;
 }
@@ -153,6 +155,29 @@ TEST(CalibrationScope, HasTheCollectivesOfSharesThatThePlanHas) {
       promised_calibration(test_plan(case_of("zero1", 2, 4), 2), chain(2), MachineInfo{.cores = 2});
   EXPECT_TRUE(promised.reduce_scatter.contains({"mpi", 2}));
   EXPECT_TRUE(promised.all_gather.contains({"mpi", 2}));
+}
+
+TEST(BusyLevels, AreOneRankAllOfAHostAndBetweenThoseThatHaveCores) {
+  using testing::ElementsAre;
+  plan::Plan plan = data_parallel(4, 2);
+  EXPECT_THAT(busy_levels(plan, 2), ElementsAre(1, 2, 4));
+  EXPECT_THAT(busy_levels(plan, 1), ElementsAre(1, 4));
+  EXPECT_THAT(busy_levels(plan, 4), ElementsAre(1, 4));
+  EXPECT_THAT(busy_levels(plan, 64), ElementsAre(1, 4));
+  EXPECT_THAT(busy_levels(data_parallel(1, 2), 2), ElementsAre(1));
+  plan.spec.threads = 2;
+  EXPECT_THAT(busy_levels(plan, 4), ElementsAre(1, 2, 4));
+  plan.spec.device = DeviceKind::cuda;
+  EXPECT_THAT(busy_levels(plan, 4), ElementsAre(1, 4)) << "a GPU's work needs no cores";
+  plan.placement = in_blocks(4, 4);
+  EXPECT_THAT(busy_levels(plan, 2), ElementsAre(1)) << "alone on each host";
+}
+
+TEST(CalibrationScope, PromisesLayersAtEveryLevel) {
+  std::set<int> levels;
+  for (const auto& [key, timings] : promised_calibration(data_parallel(4, 2), chain(2), MachineInfo{.cores = 2}).layers)
+    levels.insert(key.busy_ranks);
+  EXPECT_THAT(levels, testing::ElementsAre(1, 2, 4));
 }
 
 TEST(CalibrationScope, PromisesWhatALaunchOnTheSameHostsMeasures) {
@@ -273,11 +298,12 @@ TEST(Calibration, FilesWithoutDevicesAreTheProcessors) {
   std::erase_if(cpu.layers, [](const auto& entry) { return entry.first.device != DeviceKind::cpu; });
   cpu.point_to_point.erase({"threads", 2, DeviceKind::cuda});
   cpu.update_s_per_parameter.erase({DeviceKind::cuda, "sgd"});
-  cpu.update_s_per_parameter.erase({DeviceKind::cpu, "adam"});
+  cpu.update_s_per_parameter.erase({DeviceKind::cpu, "adam", 2, 8});
   cpu.step_overhead_s.erase(DeviceKind::cuda);
   cpu.launch_floor_s = 0;
   cpu.context_bytes = 0;
   cpu.communicator_bytes.clear();
+  cpu.software.clear();
   cpu.ranks.reset();
   cpu.canary.reset();
   json old = merged_file(cpu, "2.0");
@@ -285,10 +311,22 @@ TEST(Calibration, FilesWithoutDevicesAreTheProcessors) {
   old["machine"].erase("gpus");
   for (const char* rows : {"layers", "all_reduce", "point_to_point", "update_s_per_parameter", "copy_bytes_per_s"}) {
     for (json& row : old[rows]) {
-      for (const char* later : {"device", "graph", "input", "optimizer"}) row.erase(later);
+      for (const char* later : {"device", "graph", "input", "optimizer", "parameter_bytes"}) row.erase(later);
     }
   }
   EXPECT_EQ(text(calibration_from_json(old)), text(cpu));
+}
+
+TEST(Calibration, FilesOfSchema3_4SayNothingOfSoftwareAndOfWhatUpdatesDependOn) {
+  Calibration known = example();
+  known.update_s_per_parameter = {{{DeviceKind::cpu, "adam"}, {{1, 2e-9}}}};
+  json file = to_json(known);
+  file["schema_version"] = "3.4";
+  file["launches"][0].erase("software");
+  for (const char* later : {"threads", "parameter_bytes"})
+    file["launches"][0]["update_s_per_parameter"][0].erase(later);
+  known.software.clear();
+  EXPECT_EQ(text(calibration_from_json(file)), text(known)) << "of one thread and 4 bytes a parameter";
 }
 
 TEST(Calibration, ResidentMemoryIsReadBackAndUnknownToFilesOfSchema3_0) {
@@ -353,6 +391,7 @@ TEST(Calibration, NamesTheFileThatIsMissingTruncatedOrForeign) {
 TEST(Calibration, AFileThatNamesNoLaunchIsOneOfUnknownRanksAndCanary) {
   Calibration unnamed = example();
   unnamed.ranks.reset();
+  unnamed.software.clear();
   unnamed.canary.reset();
   EXPECT_EQ(text(calibration_from_json(merged_file(example(), "2.5"))), text(unnamed));
 }
@@ -390,6 +429,7 @@ TEST(Calibration, AFileThatNamesItsLaunchesIsSplitByThem) {
   // Each value was there once, so that nothing is combined.
   Calibration rest = example();
   rest.ranks.reset();
+  rest.software.clear();
   rest.canary.reset();
   Calibration flat = read;
   flat.launches.clear();
@@ -408,6 +448,7 @@ TEST(Calibration, WhatNamesNoLaunchIsTheLastOnesWhereAllLayersNameOne) {
   Calibration one = example();
   one.date = "2026-01-02T00:00:00Z";
   one.ranks = 3;
+  one.software.clear();
   one.canary.reset();
   EXPECT_EQ(text(calibration_from_json(old)), text(one));
 }

@@ -1,0 +1,49 @@
+#include "suite/machine/staleness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/called.h"
+#include "base/counted.h"
+#include "parabench_version.h"
+
+namespace parabench::suite {
+namespace {
+
+/// Of "2026-01-02T03:04:05Z"; far in the future for what is no such date.
+std::chrono::sys_seconds time_of(const std::string& date) {
+  std::tm parts{};
+  if (!strptime(date.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts)) return std::chrono::sys_seconds::max();
+  return std::chrono::sys_seconds(std::chrono::seconds(timegm(&parts)));
+}
+
+}  // namespace
+
+std::string software() { return fmt::format("parabench {} with LibTorch {}", program_version, program_libtorch); }
+
+std::string staleness(const analytic::Calibration& calibration, std::chrono::sys_seconds now) {
+  const std::string again = to_type("calibrate CASE --fresh") + " measures anew";
+  const auto age = std::chrono::floor<std::chrono::days>(now - time_of(calibration.date));
+  if (age > calibration_lasts)
+    return fmt::format("the calibration's newest launch is of {}, {} ago; {}", calibration.date,
+                       counted(age.count(), "day"), again);
+  const auto launches = analytic::launches_in(calibration);
+  const auto is_other = [](const analytic::Calibration& launch) {
+    return !launch.software.empty() && launch.software != software();
+  };
+  const auto other = std::ranges::find_if(launches, is_other);
+  if (other == launches.end()) return "";
+  return fmt::format("{} of {} of the calibration {} by {}, and this is {}; {}",
+                     std::ranges::count_if(launches, is_other), counted(launches.size(), "launch", "launches"),
+                     launches.size() == 1 ? "is" : "are", other->software, software(), again);
+}
+
+void note_staleness(const CalibrationFile& file, Progress& progress) {
+  if (!file.content) return;
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  if (const std::string note = staleness(*file.content, now); !note.empty()) progress.note(note);
+}
+
+}  // namespace parabench::suite

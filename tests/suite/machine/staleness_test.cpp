@@ -1,0 +1,44 @@
+// What is said of a calibration that may no longer hold.
+#include "suite/machine/staleness.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace parabench::suite {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::chrono::sys_seconds noon = std::chrono::sys_days{2026y / 3 / 1} + 12h;
+
+analytic::Calibration launch(const std::string& date, const std::string& by = software()) {
+  analytic::Calibration one;
+  one.date = date;
+  one.software = by;
+  return one;
+}
+
+TEST(Staleness, SpeaksOfOldCalibrations) {
+  EXPECT_THAT(staleness(launch("2026-03-01T11:59:00Z"), noon), IsEmpty());
+  EXPECT_THAT(staleness(launch("2026-01-30T13:00:00Z"), noon), IsEmpty()) << "29 days and 23 hours";
+  EXPECT_THAT(staleness(launch("2026-01-29T11:00:00Z"), noon),
+              AllOf(HasSubstr("is of 2026-01-29T11:00:00Z, 31 days ago"), HasSubstr("calibrate CASE --fresh")));
+  EXPECT_THAT(staleness(launch("2026-03-02T11:59:00Z"), noon), IsEmpty()) << "of another clock";
+  EXPECT_THAT(staleness(launch("once"), noon), IsEmpty()) << "no date";
+}
+
+TEST(Staleness, SpeaksOfOtherSoftware) {
+  const std::string today = "2026-03-01T11:00:00Z";
+  EXPECT_THAT(staleness(launch(today, ""), noon), IsEmpty()) << "of a file that does not say";
+  analytic::Calibration two = launch(today, "");
+  two.launches = {launch(today), launch(today, "parabench 0.0.1 with LibTorch 1.0")};
+  EXPECT_THAT(staleness(two, noon),
+              AllOf(HasSubstr("1 of 2 launches of the calibration are by parabench 0.0.1 with LibTorch 1.0"),
+                    HasSubstr("this is " + software())));
+}
+
+}  // namespace
+}  // namespace parabench::suite

@@ -93,25 +93,44 @@ plan::LayerSizes sizes_of(const plan::Plan& plan, const Sizes& sizes, const Memo
   return bytes;
 }
 
-double link_bytes_per_s(const TimeModel& time, const TimeModel& data_sheet, const plan::Plan& plan) {
+/// What `ask` is told by a model of times, or by the data sheet where it was never measured under the case's keys.
+template <class Ask>
+auto by_either(const TimeModel& time, const TimeModel& data_sheet, Ask ask) {
   try {
-    return time.link(plan).bytes_per_s;
+    return ask(time);
   } catch (const Error&) {
-    return data_sheet.link(plan).bytes_per_s;  // never measured with these ranks
+    return ask(data_sheet);
   }
 }
 
 /// Of a sum among all ranks, each of which holds the whole model.
-plan::SumTimes sum_of_all(const TimeModel& time, const TimeModel& data_sheet, const Sizes& sizes,
-                          const plan::Plan& layers) {
+plan::SumTimes sum_of_all(const TimeModel& time, const Sizes& sizes, const plan::Plan& layers) {
   if (layers.spec.np == 1) return {};
   std::vector<Rank> all;
   for (Rank r; r.value < layers.spec.np; ++r) all.push_back(r);
-  try {
-    return sum_times(time, sizes, layers, all);
-  } catch (const Error&) {
-    return sum_times(data_sheet, sizes, layers, all);  // never measured with these ranks
+  return sum_times(time, sizes, layers, all);
+}
+
+/// Of sums among 2, 3, ... ranks, of many ranks only among powers of two and all. Any other number, and one that nobody
+/// measured, is as the next smaller known one, or as the smallest; empty: nobody measured any.
+std::vector<double> ring_rates(const TimeModel& time, const Sizes& sizes, const plan::Plan& layers) {
+  constexpr int few = 64;
+  const int all = layers.spec.np;
+  std::vector<double> rates;
+  std::vector<Rank> members = {Rank(0)};
+  std::size_t unknown = 0;  // before the smallest known one
+  for (int m = 2; m <= all; ++m) {
+    members.emplace_back(m - 1);
+    const bool asks = all <= few || m == all || (m & (m - 1)) == 0;
+    const auto known = asks ? ring_bytes_per_s(time, sizes, layers, members) : std::nullopt;
+    if (!known && rates.empty()) {
+      ++unknown;
+    } else {
+      rates.push_back(known ? *known : rates.back());
+    }
   }
+  if (!rates.empty()) rates.insert(rates.begin(), unknown, rates.front());
+  return rates;
 }
 
 }  // namespace
@@ -139,9 +158,12 @@ plan::Profile make_profile(const Calibration* calibration, const MachineInfo& ma
   for (SegmentId layer; layer.value < std::ssize(plan.segments); ++layer) {
     profile.sizes.push_back(sizes_of(plan, sizes, *costs.memory, layer, split));
   }
-  profile.link_bytes_per_s = link_bytes_per_s(*costs.time, *data_sheet.time, plan);
+  const auto ask = [&](auto question) { return by_either(*costs.time, *data_sheet.time, question); };
+  profile.update_seconds = ask([&](const TimeModel& time) { return layer_update_seconds(time, plan); });
+  profile.link_bytes_per_s = ask([&](const TimeModel& time) { return time.link(plan).bytes_per_s; });
+  if (plan::plans_widths(spec)) profile.ring_bytes_per_s = ring_rates(*costs.time, sizes, plan);
   if (sum_order(spec).kind == SumOrderKind::priority)
-    profile.sum = sum_of_all(*costs.time, *data_sheet.time, sizes, plan);
+    profile.sum = ask([&](const TimeModel& time) { return sum_of_all(time, sizes, plan); });
   return profile;
 }
 

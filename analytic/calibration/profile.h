@@ -12,8 +12,9 @@
 namespace parabench::analytic {
 
 /// Of a possible case (check_case), at its largest piece: from the calibration where it has_layers(), else from the
-/// data sheet, as is the link where nobody measured one.
-///  - seconds: layer_seconds()
+/// data sheet, as are link and updates where nobody measured them.
+///  - seconds: layer_seconds(); update_seconds: layer_update_seconds()
+///  - ring_bytes_per_s: for replicas=auto alone, of the first ranks of the case
 ///  - sizes: as peak_memory() counts them. With recomputation a layer keeps for a micro-batch in flight only the
 ///    images, what its weight gradients wait for, and with recompute:auto, where it is a segment of its own, its
 ///    output; its states then hold what one micro-batch brings back, with except-last that of two. The first layer's

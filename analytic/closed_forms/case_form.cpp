@@ -44,17 +44,19 @@ int device_of(int stage, int devices, plan::StageOrder order) {
   return stage % devices;
 }
 
-/// What each device of a pipeline holds of the model, cut by time.
+/// What each device of a pipeline holds of the model, cut by time as plan::cut_model() does.
 std::vector<LayerForm> devices_of(const Case& spec, const plan::Strategy& strategy, std::span<const LayerForm> layers,
-                                  int devices) {
+                                  const plan::Pipe& pipe) {
+  const int devices = pipe.devices;
+  const bool crossed = strategy.schedule.stages == plan::StageOrder::crossed;
+  const double pieces = pipe.micro_batches / (crossed ? 2.0 : 1.0);
   std::vector<double> seconds;
-  for (const LayerForm& layer : layers) seconds.push_back(passes(layer));
+  for (const LayerForm& layer : layers) seconds.push_back(passes(layer) + layer.update / pieces);
   // Stages that ranks share are planned later: as if each rank had one.
   const int stages =
       plan::plans_widths(spec) ? std::min(devices, static_cast<int>(layers.size())) : strategy.stages(spec);
   const std::vector<int> cut = plan::min_max_partition(seconds, stages);
   std::vector<LayerForm> on(devices);
-  const bool crossed = strategy.schedule.stages == plan::StageOrder::crossed;
   auto layer = layers.begin();
   for (int stage = 0; stage < std::ssize(cut); ++stage) {
     LayerForm sum;
@@ -87,16 +89,18 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
   const plan::Pipe pipe = strategy.pipe(spec);
   const bool again = spec.recompute != Recompute::none;
   const bool drains = strategy.family != plan::Family::asynchronous_pipeline;
-  const std::vector<LayerForm> devices = devices_of(spec, strategy, forms.layers, pipe.devices);
-  const LayerForm& slow = *std::ranges::max_element(devices, {}, passes);
+  const std::vector<LayerForm> devices = devices_of(spec, strategy, forms.layers, pipe);
+  const LayerForm& slow = *std::ranges::max_element(
+      devices, {}, [&](const LayerForm& device) { return pipe.micro_batches * passes(device) + device.update; });
   CaseForm form;
   form.step_time_s = drains ? pipeline_makespan(strategy, pipe, slow) : pipe.micro_batches * passes(slow);
   if (again) form.step_time_s += pipe.micro_batches * slow.forward;
-  double finish = 0;
+  form.step_time_s += slow.update;
+  double summing = 0;
   for (int p = 0; p < pipe.devices; ++p) {
     const LayerForm& device = devices[p];
     const auto bytes = static_cast<double>(device.parameters);
-    finish = std::max(finish, device.update + (spec.dp > 1 ? sums.seconds(bytes) : 0));
+    if (spec.dp > 1) summing = std::max(summing, sums.seconds(bytes));
     const double in_flight = strategy.schedule.in_flight ? strategy.schedule.in_flight(pipe, p) : pipe.devices - p;
     const double versions = drains ? 0 : std::max(0.0, in_flight - 1);
     const auto piece = static_cast<double>(again ? device.entry : device.saved) / pipe.chunks;
@@ -104,7 +108,7 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
         std::max(form.peak_bytes, state_bytes(spec, bytes, 1, false) + versions * bytes + in_flight * piece +
                                       (again ? static_cast<double>(device.saved) : 0));
   }
-  form.step_time_s += finish;
+  form.step_time_s += summing;
   return form;
 }
 

@@ -43,10 +43,10 @@ struct CaseForm {
 };
 
 /// Of a possible case whose pieces are those of `forms` (plan::largest_piece), with its own sums_of():
-///  - pipelines: the makespan in the strategy's row, else (M + P - 1) t / v, of the device with the longest passes of
-///    stages cut by time; forwards that run again, the update and sums among copies come on top.
-///    Asynchronous ones: what that device computes for a mini-batch. Memory: states, and what the row of the schedule
-///    has in flight.
+///  - pipelines: the makespan in the strategy's row, else (M + P - 1) t / v, of the device with the longest passes and
+///    update of stages cut by time; its forwards that run again, its update and the longest sums among copies come on
+///    top. Asynchronous ones: what that device computes for a mini-batch. Memory: states, and what the row of the
+///    schedule has in flight.
 ///  - copies: overlapped_step(), fully_sharded_step() of strategies with the key prefetch, parameter_server_step(),
 ///    local_step(); memory: states, divided where the strategy has the key shard, and the activations of a piece.
 /// Good to within some ten percent where stages are equal: for ranking, not for reporting. O(layers log layers).

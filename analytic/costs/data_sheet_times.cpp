@@ -70,7 +70,7 @@ class DataSheetTimes final : public TimeModel {
   }
   Link link(const plan::Plan& plan) const override {
     const GroupSpread replicas = spread(plan, plan::holders(plan, StageId(0)));
-    return replicas.shape.hosts > 1
+    return replicas.shape.hosts > 1 && plan.stages == 1
                ? data_sheet_ring(machine_, plan.spec, replicas)
                : data_sheet_message(machine_, plan.spec, plan.placement, Rank(0), Rank(plan.spec.np - 1));
   }

@@ -60,6 +60,15 @@ std::vector<double> layer_seconds(const TimeModel& time, const plan::Plan& layer
   return seconds;
 }
 
+std::vector<double> layer_update_seconds(const TimeModel& time, const plan::Plan& layers) {
+  const int busy = competing_ranks(layers.spec, layers.placement);
+  const int sharers = layers.spec.zero > 0 ? layers.spec.dp : 1;
+  std::vector<double> seconds;
+  for (SegmentId s; s.value < std::ssize(layers.segments); ++s)
+    seconds.push_back(time.seconds(layers, Rank(0), plan::update(s, 1, StepId(0), VersionId(0)), busy) / sharers);
+  return seconds;
+}
+
 std::vector<double> layer_seconds(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
                                   const Case& spec, int samples) {
   const bool calibrated = calibration && has_layers(*calibration, sizes, spec);

@@ -1,6 +1,10 @@
 #include "analytic/costs/sum_times.h"
 
+#include <limits>
 #include <utility>
+
+#include "analytic/calibration/profile.h"
+#include "base/error.h"
 
 namespace parabench::analytic {
 
@@ -14,6 +18,21 @@ plan::SumTimes sum_times(const TimeModel& time, const Sizes& sizes, plan::Plan l
   const double transfer = whole.total() - whole.latency;
   const auto bytes = static_cast<double>(sizes.payload_bytes(layers, first, sum));
   return {whole.latency, transfer > 0 ? bytes / transfer : 0};
+}
+
+std::optional<double> ring_bytes_per_s(const TimeModel& time, const Sizes& sizes, const plan::Plan& plan,
+                                       const std::vector<Rank>& members) {
+  const auto m = static_cast<double>(members.size());
+  if (m < 2) return std::nullopt;
+  plan::Plan layers = single_layers(plan.spec, sizes.model(), plan.pieces[0][0]);
+  layers.placement = plan.placement;
+  try {
+    const double rate = sum_times(time, sizes, std::move(layers), members).bytes_per_s;
+    return rate > 0 ? 2 * (m - 1) / m * rate : std::numeric_limits<double>::infinity();
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::environment) throw;
+    return std::nullopt;
+  }
 }
 
 }  // namespace parabench::analytic

@@ -1,6 +1,7 @@
 // How long ranks take to sum all gradients of a model.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "analytic/costs/time_model.h"
@@ -12,5 +13,10 @@ namespace parabench::analytic {
 /// Among `members`, which ascend and hold the whole model each: the line through what no bytes take and what all of
 /// them take. `layers`: single_layers() of the case, with the placement of its ranks. Throws what the model throws.
 plan::SumTimes sum_times(const TimeModel& time, const Sizes& sizes, plan::Plan layers, std::vector<Rank> members);
+
+/// Of the link between neighbours over which a ring would move them as fast as these ranks of the plan's case sum them.
+/// nullopt: of one rank, and where nobody measured such sums.
+std::optional<double> ring_bytes_per_s(const TimeModel& time, const Sizes& sizes, const plan::Plan& plan,
+                                       const std::vector<Rank>& members);
 
 }  // namespace parabench::analytic

@@ -54,8 +54,9 @@ class TimeModel {
   /// Of a loader whose rank is one of so many on its host that load: seconds from sample to sample; 0: unknown, or
   /// samples stay on the device.
   virtual double load_s_per_sample(const plan::Plan& plan, int loading_ranks) const;
-  /// The link between neighbours, for closed forms. Of replicas: a ring over it takes as long as their all-reduce.
-  /// Needs no measurement that the plan's own operations do not need.
+  /// The link between neighbours, for closed forms. Of stages, that of their messages. Of replicas of one stage: a ring
+  /// over it takes as long as their all-reduce, or, where they sum in one group and then in another, as the slower one
+  /// of these. Needs no measurement that the plan's own operations do not need.
   virtual Link link(const plan::Plan& plan) const;
   /// What the costs assume about a machine that nobody measured: "data sheet of H200"; "" where nothing is assumed.
   virtual std::string assumption(const plan::Plan& plan) const;

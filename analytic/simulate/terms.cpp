@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analytic/closed_forms/strategy_forms.h"
+#include "analytic/costs/sum_times.h"
 #include "analytic/simulate/loading.h"
 #include "analytic/simulate/stage_terms.h"
 #include "analytic/simulate/step_parts.h"
@@ -18,7 +19,7 @@
 namespace parabench::analytic {
 namespace {
 
-/// A mini-batch through a stage on one of its ranks.
+/// A mini-batch through a stage on one of its ranks, and its update.
 plan::StageLoad load_of(const TermList& terms, StageId stage) {
   const Rank rank = terms.holders[stage.value].front();
   const auto [first, last] = plan::segments_of(terms.plan, stage);
@@ -30,6 +31,8 @@ plan::StageLoad load_of(const TermList& terms, StageId stage) {
                                        terms.plan.spec.np);
     if (s == first && stage.value > 0) load.input_bytes = terms.sizes.input_bytes(terms.plan, rank, there);
   }
+  const plan::Op update = plan::update(first, last.value - first.value + 1, StepId(0), VersionId(0));
+  load.seconds += terms.time.seconds(terms.plan, rank, update, terms.plan.spec.np);
   return load;
 }
 
@@ -46,21 +49,35 @@ void staleness(TermList& terms, StageId stage) {
 void replication(TermList& terms) {
   if (!terms.plan.asynchronous || !terms.plan.servers.empty() || plan::micro_batches(terms.plan) > 1) return;
   const plan::SyncModel sync = plan::sync_model(terms.plan.spec);
-  const plan::ReplicaLink link{terms.time.link(terms.plan).bytes_per_s, sync};
+  const double neighbours = terms.time.link(terms.plan).bytes_per_s;
+  const auto link_of = [&](const std::vector<Rank>& replicas) {
+    const auto ring = ring_bytes_per_s(terms.time, terms.sizes, terms.plan, replicas);
+    return plan::ReplicaLink{neighbours, sync, ring.value_or(neighbours)};
+  };
+  const auto formula = [&](const plan::ReplicaLink& link) {
+    return fmt::format("max(passes and update, weights over {:.3g} bytes/s, sync={}) / replicas, transfers",
+                       link.sum_bytes_per_s, to_text(sync));
+  };
+  std::vector<Rank> all;
   plan::StageLoad whole;
+  plan::ReplicaLink slowest;
   double period = 0;
   for (StageId stage; stage.value < terms.plan.stages; ++stage) {
     const plan::StageLoad load = load_of(terms, stage);
     whole.seconds += load.seconds;
     whole.weight_bytes += load.weight_bytes;
-    period = std::max(period, plan::stage_period(load, terms.plan.versions[stage.value].steps_per_update, link));
+    const std::vector<Rank>& replicas = terms.holders[stage.value];
+    all.insert(all.end(), replicas.begin(), replicas.end());
+    const plan::ReplicaLink link = link_of(replicas);
+    const double own = plan::stage_period(load, static_cast<int>(replicas.size()), link);
+    if (own >= period) slowest = link;
+    period = std::max(period, own);
   }
-  const std::string formula = fmt::format("max(compute, weights over {:.3g} bytes/s, sync={}) / replicas, transfers",
-                                          link.bytes_per_s, to_text(sync));
+  const plan::ReplicaLink among_all = link_of(all);
   const std::string origin = "PipeDream's planner (SOSP'19, section 3.1)";
-  terms.add("planner_period", period, "s", "the slowest stage's " + formula, terms.with_assumption(origin));
-  terms.add("data_parallel_period", plan::stage_period(whole, terms.plan.spec.np, link), "s",
-            "one stage on all ranks: " + formula, terms.with_assumption(origin));
+  terms.add("planner_period", period, "s", "the slowest stage's " + formula(slowest), terms.with_assumption(origin));
+  terms.add("data_parallel_period", plan::stage_period(whole, terms.plan.spec.np, among_all), "s",
+            "one stage on all ranks: " + formula(among_all), terms.with_assumption(origin));
 }
 
 /// What copies of the whole model exchange, beside the backward that may hide it.

@@ -21,8 +21,8 @@ struct LayerRange {
 };
 
 /// Plans of a range of layers on all components of a level. Asks which numbers of components can take the layers from
-/// one on when no stage exceeds a bound. The numbers that one stage may use are neighbours, so that nothing loops over
-/// them.
+/// one on when no stage exceeds a bound. The numbers that one stage may use are neighbours where they all sum at one
+/// rate, so that nothing loops over them.
 class StageSearch {
  public:
   StageSearch(const PlannerChain& chain, int level, LayerRange range, std::int64_t limit)
@@ -80,7 +80,7 @@ class StageSearch {
   };
   static constexpr int none = std::numeric_limits<int>::min();
 
-  const ReplicaLink& link() const { return chain_.links[level_]; }
+  ReplicaLink link(int replicas) const { return chain_.link(level_, replicas); }
   StageLoad load(int begin, int end) const { return chain_.load(level_, begin, end, begin == range_.begin); }
 
   /// Mini-batches in flight for which a device has room.
@@ -101,13 +101,27 @@ class StageSearch {
         if (from[end].last[most_] == none) continue;
         const StageLoad stage = load(begin, end);
         const int in_flight = room(begin, end);
-        if (stage_period(stage, 1, link()) <= bound) add(from[end], {1, 1}, in_flight, to[begin]);
-        const ReplicaRange replicas = replicas_within(stage, bound, most_, link(), guess);
-        add(from[end], replicas, in_flight, to[begin]);
-        guess = replicas.first;
+        if (stage_period(stage, 1, link(1)) <= bound) add(from[end], {1, 1}, in_flight, to[begin]);
+        if (chain_.problem.levels[level_].sum_bytes_per_s.empty()) {
+          const ReplicaRange replicas = replicas_within(stage, bound, most_, link(1), guess);
+          add(from[end], replicas, in_flight, to[begin]);
+          guess = replicas.first;
+        } else {
+          add_by_rates(bound, stage, from[end], in_flight, to[begin]);
+        }
       }
       int last = none;
       for (int m = 0; m <= most_; ++m) to[begin].last[m] = last = to[begin].can[m] != 0 ? m : last;
+    }
+  }
+
+  /// Adds the numbers that have more than one of `behind` by as many replicas, from two on, as keep the bound: of
+  /// neighbours that sum at one rate, these are neighbours, too.
+  void add_by_rates(double bound, const StageLoad& stage, const Suffix& behind, int room, Suffix& to) const {
+    for (int first = 2, last = 2; first <= most_; first = last = last + 1) {
+      while (last < most_ && link(last + 1).sum_bytes_per_s == link(first).sum_bytes_per_s) ++last;
+      const ReplicaRange within = replicas_within(stage, bound, most_, link(first));
+      add(behind, {std::max(first, within.first), std::min(last, within.last)}, room, to);
     }
   }
 
@@ -129,7 +143,7 @@ class StageSearch {
     for (int end = begin + 1; end <= range_.end; ++end) {
       for (int m = 1; m <= components; ++m) {
         if (stages[end][components - m] == stages[begin][components] - 1 &&
-            stage_period(load(begin, end), m, link()) <= bound && (components + m - 1) / m <= room(begin, end)) {
+            stage_period(load(begin, end), m, link(m)) <= bound && (components + m - 1) / m <= room(begin, end)) {
           return {end - begin, m};
         }
       }
@@ -184,8 +198,9 @@ void check_memory(const PlannerChain& chain, std::int64_t limit) {
 
 double data_parallel_period(const PlannerChain& chain) {
   StageLoad load = chain.load(0, 0, chain.layers, true);
-  for (int level = 0; level < static_cast<int>(chain.links.size()); ++level) {
-    load.seconds = stage_period(load, chain.problem.levels[level].components, chain.links[level]);
+  for (int level = 0; level < static_cast<int>(chain.problem.levels.size()); ++level) {
+    const int components = chain.problem.levels[level].components;
+    load.seconds = stage_period(load, components, chain.link(level, components));
   }
   return load.seconds;
 }

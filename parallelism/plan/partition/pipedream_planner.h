@@ -13,7 +13,7 @@ namespace parabench::plan {
 
 /// A layer, for one mini-batch.
 struct PlannerLayer {
-  double seconds = 0;             ///< forward + backward on one device
+  double seconds = 0;             ///< forward, backward and update on one device
   std::int64_t output_bytes = 0;  ///< activations for the next layer
   std::int64_t weight_bytes = 0;
   LayerBytes memory;  ///< read under a limit only; in flight: one mini-batch
@@ -23,6 +23,7 @@ struct PlannerLayer {
 struct TopologyLevel {
   int components = 1;
   double bytes_per_s = 0;
+  std::vector<double> sum_bytes_per_s = {};  ///< likewise where 2, 3, ..., all of them sum; empty: `bytes_per_s`
 };
 
 struct ReplicationProblem {

@@ -15,7 +15,7 @@ RangeTable<double> level_periods(const PlannerChain& chain, int level) {
   for (int begin = 1; begin < n; ++begin) {
     for (int end = begin + 1; end <= n; ++end) {
       for (int m = 1; m < most; ++m) {
-        behind(begin, end).push_back(stage_period(chain.load(level, begin, end, false), m, chain.links[level]));
+        behind(begin, end).push_back(stage_period(chain.load(level, begin, end, false), m, chain.link(level, m)));
       }
     }
   }
@@ -24,7 +24,7 @@ RangeTable<double> level_periods(const PlannerChain& chain, int level) {
     std::vector<std::vector<double>> best(n + 1, std::vector<double>(most + 1, infinity));
     for (int end = begin + 1; end <= n; ++end) {
       for (int m = 1; m <= most; ++m) {
-        best[end][m] = stage_period(chain.load(level, begin, end, true), m, chain.links[level]);
+        best[end][m] = stage_period(chain.load(level, begin, end, true), m, chain.link(level, m));
       }
       for (int cut = begin + 1; cut < end; ++cut) {
         const std::vector<double>& stage = behind(cut, end);
@@ -49,7 +49,6 @@ PlannerChain::PlannerChain(const ReplicationProblem& p)
     weights[i + 1] = weights[i] + layer.weight_bytes;
     memory[i + 1] = {memory[i].fixed + layer.memory.fixed, memory[i].in_flight + layer.memory.in_flight};
   }
-  for (const TopologyLevel& level : p.levels) links.push_back({level.bytes_per_s, p.sync});
 
   RangeTable<double>& devices = component_seconds.emplace_back(layers);
   for (int begin = 0; begin < layers; ++begin) {

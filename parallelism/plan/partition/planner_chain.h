@@ -32,6 +32,13 @@ struct PlannerChain {
     return {component_seconds[level](begin, end), weights[end] - weights[begin],
             first ? 0 : problem.layers[begin - 1].output_bytes};
   }
+  /// Of a stage on so many components of a level.
+  ReplicaLink link(int level, int replicas) const {
+    const TopologyLevel& joined = problem.levels[level];
+    ReplicaLink found{joined.bytes_per_s, problem.sync};
+    if (replicas > 1 && !joined.sum_bytes_per_s.empty()) found.sum_bytes_per_s = joined.sum_bytes_per_s[replicas - 2];
+    return found;
+  }
   /// What one device keeps of them.
   LayerBytes bytes(int begin, int end) const {
     const std::int64_t entry = begin == 0 ? 0 : problem.layers[begin].memory.entry;
@@ -41,7 +48,6 @@ struct PlannerChain {
 
   const ReplicationProblem& problem;
   int layers;
-  std::vector<ReplicaLink> links;
   std::vector<std::int64_t> weights;                  // prefix sums
   std::vector<LayerBytes> memory;                     // prefix sums
   std::vector<RangeTable<double>> component_seconds;  // [level]: the best period of one of its components

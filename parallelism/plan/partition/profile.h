@@ -1,6 +1,7 @@
 // What is known of a model's layers on a machine, as plain numbers: what plans are cut by.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -29,10 +30,19 @@ struct SumTimes {
 struct Profile {
   Profile(std::vector<double> layer_seconds = {}) : seconds(std::move(layer_seconds)) {}  // NOLINT
 
-  std::vector<double> seconds;    ///< forward + backward of each layer at the size of a piece
-  std::vector<LayerSizes> sizes;  ///< of each layer at the size of a piece, for partition:memory and replicas=auto
-  double link_bytes_per_s = 0;    ///< between two ranks, for replicas=auto
-  SumTimes sum;                   ///< among all ranks, for order:priority
+  /// What stages are cut by: passes, and of the update that follows so many pieces the share of one.
+  std::vector<double> seconds_per_piece(int pieces) const {
+    std::vector<double> sums = seconds;
+    for (std::size_t l = 0; l < update_seconds.size(); ++l) sums.at(l) += update_seconds[l] / pieces;
+    return sums;
+  }
+
+  std::vector<double> seconds;           ///< forward + backward of each layer at the size of a piece
+  std::vector<double> update_seconds;    ///< of each layer's update; empty: they take no time
+  std::vector<LayerSizes> sizes;         ///< likewise of a piece, for partition:memory and replicas=auto
+  double link_bytes_per_s = 0;           ///< of messages between two ranks, for replicas=auto
+  std::vector<double> ring_bytes_per_s;  ///< likewise, where 2, 3, ... ranks sum; empty: that of messages
+  SumTimes sum;                          ///< among all ranks, for order:priority
 };
 
 }  // namespace parabench::plan

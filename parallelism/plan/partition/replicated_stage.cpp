@@ -9,7 +9,7 @@ namespace {
 
 /// The part of the period that falls as replicas are added to two.
 double falling(const StageLoad& load, double m, const ReplicaLink& link) {
-  const double weights = static_cast<double>(load.weight_bytes) / link.bytes_per_s;
+  const double weights = static_cast<double>(load.weight_bytes) / link.sum_bytes_per_s;
   const double transfer = 2 * static_cast<double>(load.input_bytes) / link.bytes_per_s;
   switch (link.sync) {
     case SyncModel::ring: return std::max(std::max(load.seconds, 2 * (m - 1) * weights / m) / m, transfer);
@@ -23,7 +23,7 @@ double falling(const StageLoad& load, double m, const ReplicaLink& link) {
 /// The part that rises.
 double rising(const StageLoad& load, double m, const ReplicaLink& link) {
   if (link.sync != SyncModel::sosp) return 0;
-  return 2 * (m - 1) * static_cast<double>(load.weight_bytes) / link.bytes_per_s / m;
+  return 2 * (m - 1) * static_cast<double>(load.weight_bytes) / link.sum_bytes_per_s / m;
 }
 
 }  // namespace

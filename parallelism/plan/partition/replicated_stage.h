@@ -16,21 +16,22 @@ enum class SyncModel {
   code,      ///< (C + 4(m-1)w / (mB)) / m: not hidden behind the compute
 };
 
-/// The link between replicas and between neighbouring stages.
+/// The links that a stage needs.
 struct ReplicaLink {
-  double bytes_per_s = 0;
+  double bytes_per_s = 0;  ///< between neighbouring stages
   SyncModel sync = SyncModel::ring;
+  double sum_bytes_per_s = bytes_per_s;  ///< B: between its replicas
 };
 
 /// One stage, for one mini-batch.
 struct StageLoad {
-  double seconds = 0;  ///< forward + backward on one replica
+  double seconds = 0;  ///< C: of passes and update on one replica
   std::int64_t weight_bytes = 0;
   std::int64_t input_bytes = 0;  ///< activations from the stage before; 0: there is none
 };
 
 /// Seconds between two mini-batches that a stage on `replicas` allows: the larger of T and the transfer of its input
-/// and of that input's gradient, 2a/B (`code`: spread over the replicas, 2a/(mB)).
+/// and of that input's gradient at B' bytes/s, 2a/B' (`code`: spread over the replicas, 2a/(mB')).
 double stage_period(const StageLoad& load, int replicas, const ReplicaLink& link);
 
 /// The numbers of replicas first..last, none if first > last.

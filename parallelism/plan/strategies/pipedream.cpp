@@ -25,9 +25,11 @@ Stages given_stages(const Case& spec, int weight_versions) {
 Stages planned_stages(const StrategyInput& input) {
   const Profile& profile = input.profile;
   const std::vector<LayerBytes> memory = layer_bytes(input, 0);
-  ReplicationProblem problem{.levels = {{input.spec.np, profile.link_bytes_per_s}}, .sync = sync_model(input.spec)};
+  const std::vector<double> seconds = profile.seconds_per_piece(1);  // every mini-batch of a rank makes an update
+  ReplicationProblem problem{.levels = {{input.spec.np, profile.link_bytes_per_s, profile.ring_bytes_per_s}},
+                             .sync = sync_model(input.spec)};
   for (std::size_t l = 0; l < memory.size(); ++l) {
-    problem.layers.push_back({profile.seconds.at(l), profile.sizes[l].output, profile.sizes[l].weights, memory[l]});
+    problem.layers.push_back({seconds.at(l), profile.sizes[l].output, profile.sizes[l].weights, memory[l]});
   }
   if (input.spec.partition == PartitionRule::memory) {
     problem.device_bytes = input.spec.memory->value;

@@ -37,22 +37,23 @@ std::vector<LayerBytes> layer_bytes(const StrategyInput& input, int weight_versi
 
 namespace {
 
-std::vector<int> cut_in_memory(const StrategyInput& input, const Stages& stages) {
+std::vector<int> cut_in_memory(const StrategyInput& input, const Stages& stages, std::span<const double> seconds) {
   const std::vector<LayerBytes> layers = layer_bytes(input, stages.weight_versions);
-  return memory_limited_partition(input.profile.seconds, stages.widths,
+  return memory_limited_partition(seconds, stages.widths,
                                   {.layers = layers, .in_flight = stages.in_flight, .bytes = input.spec.memory->value});
 }
 
-std::vector<int> layers_per_stage(const StrategyInput& input, const Stages& stages) {
+std::vector<int> layers_per_stage(const StrategyInput& input, const Stages& stages, int micro_batches) {
   const auto& layers = input.model.layers;
   const int count = static_cast<int>(layers.size());
   if (!stages.layers.empty()) return stages.layers;
   if (stages.count == 1 && input.spec.partition != PartitionRule::memory) return {count};
+  const std::vector<double> seconds = input.profile.seconds_per_piece(micro_batches);
   switch (input.spec.partition) {
     case PartitionRule::time:
-      require_profile(input, "a time", input.profile.seconds.size());
-      return stages.widths.empty() ? min_max_partition(input.profile.seconds, stages.count)
-                                   : shared_partition(input.profile.seconds, stages.widths);
+      require_profile(input, "a time", seconds.size());
+      return stages.widths.empty() ? min_max_partition(seconds, stages.count)
+                                   : shared_partition(seconds, stages.widths);
     case PartitionRule::parameters: {
       std::vector<double> counts;
       for (const models::LayerSpec& layer : layers)
@@ -61,8 +62,8 @@ std::vector<int> layers_per_stage(const StrategyInput& input, const Stages& stag
     }
     case PartitionRule::uniform: return uniform_partition(count, stages.count);
     case PartitionRule::memory:
-      require_profile(input, "a time", input.profile.seconds.size());
-      return cut_in_memory(input, stages);
+      require_profile(input, "a time", seconds.size());
+      return cut_in_memory(input, stages, seconds);
   }
   return {};
 }
@@ -83,7 +84,7 @@ Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, in
   }
   int first_layer = 0;
   StageId stage;
-  for (int layers : layers_per_stage(input, stages)) {
+  for (int layers : layers_per_stage(input, stages, micro_batches)) {
     const int each = grain == Grain::layer ? 1 : layers;
     for (int l = 0; l < layers; l += each) plan.segments.push_back({first_layer + l, each, stage});
     first_layer += layers;

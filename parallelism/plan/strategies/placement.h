@@ -36,8 +36,9 @@ struct Stages {
 };
 
 /// A plan with these stages and the strategy's delay rules, np ranks that hold nothing yet, and the batch cut into
-/// `micro_batches` pieces for each of `replicas`. Throws usage_error where the profile lacks what the partition rule
-/// cuts by, and for partition:memory where no cut keeps the case's limit.
+/// `micro_batches` pieces for each of `replicas`, after which each stage updates once: cut by time as
+/// Profile::seconds_per_piece() has it. Throws usage_error where the profile lacks what the partition rule cuts by, and
+/// for partition:memory where no cut keeps the case's limit.
 Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, int replicas, int micro_batches);
 
 /// What each layer keeps on a rank that holds so many versions of its weights; 0: one for each micro-batch in flight.

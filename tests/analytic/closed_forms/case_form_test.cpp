@@ -58,6 +58,19 @@ TEST(CaseForm, MoreMicroBatchesHaveLessBubble) {
   EXPECT_LT(both(id + "16").form.step_time_s, both(id + "4").form.step_time_s);
 }
 
+// Four layers of 3 s; the last one's update of 11 s leaves it alone where two micro-batches share it.
+TEST(CaseForm, CutsStagesByTheirUpdatesToo) {
+  const LayerForm layer{.forward = 1, .backward = 2};
+  LayerForms forms{.layers = std::vector<LayerForm>(4, layer), .link = {}};
+  forms.layers.back().update = 11;
+  const auto step_s = [&](const std::string& micro) {
+    return case_form(parse_case("mlp[layers=4]/cifar10-synthetic/gpipe/np:2/batch:64/micro:" + micro), forms, {})
+        .step_time_s;
+  };
+  EXPECT_DOUBLE_EQ(step_s("2"), 3 * 9);
+  EXPECT_DOUBLE_EQ(step_s("16"), 17 * 6 + 11);
+}
+
 TEST(CaseForm, SharedStatesAreSmaller) {
   const auto bytes = [](const std::string& strategy) {
     return both("mlp[layers=8,hidden=1024]/cifar10-synthetic/" + strategy + "/np:4/batch:4").form.peak_bytes;

@@ -58,7 +58,10 @@ Answer by_force(const ReplicationProblem& problem, int level, int begin, int end
         bytes += memory.fixed + (left + stage.replicas - 1) / stage.replicas * memory.in_flight;
       }
       if (level > 0) load.seconds = by_force(problem, level - 1, first, first + stage.layers).period;
-      period = std::max(period, stage_period(load, stage.replicas, {topology.bytes_per_s, problem.sync}));
+      ReplicaLink link{topology.bytes_per_s, problem.sync};
+      if (stage.replicas > 1 && !topology.sum_bytes_per_s.empty())
+        link.sum_bytes_per_s = topology.sum_bytes_per_s[stage.replicas - 2];
+      period = std::max(period, stage_period(load, stage.replicas, link));
       if (problem.device_bytes && bytes > *problem.device_bytes) return;
       first += stage.layers;
       left -= stage.replicas;
@@ -90,6 +93,21 @@ TEST(PipedreamPlanner, FindsWhatBruteForceFinds) {
         EXPECT_EQ(plan.stages, expected.stages) << layers << " layers, " << devices << " devices";
       }
     }
+  }
+}
+
+TEST(PipedreamPlanner, FindsWhatBruteForceFindsWhereSumsAmongSomeAreSlower) {
+  std::mt19937 random(5);
+  std::uniform_int_distribution<int> rate(1, 4);
+  for (int round = 0; round < 300; ++round) {
+    const int layers = 1 + round % 10, devices = 1 + round % 6;
+    TopologyLevel level{devices, 4};
+    for (int m = 2; m <= devices; ++m) level.sum_bytes_per_s.push_back(rate(random));
+    const auto problem = random_problem(random, layers, {level}, all_models[round % 4]);
+    const ReplicationPlan plan = plan_replication(problem);
+    const Answer expected = by_force(problem, 0, 0, layers);
+    EXPECT_EQ(plan.period_s, expected.period) << "round " << round;
+    EXPECT_EQ(plan.stages, expected.stages) << "round " << round;
   }
 }
 

@@ -18,6 +18,13 @@ TEST(ReplicatedStage, PricesEachVariantOfItsGradientSum) {
   EXPECT_DOUBLE_EQ(stage_period(load, 3, {10, SyncModel::code}), 28.0 / 3);
 }
 
+// B = 5 bytes/s: 2(m-1)w/(mB) = 16 s; messages at 10 bytes/s.
+TEST(ReplicatedStage, SumsAtARateOfItsOwn) {
+  EXPECT_DOUBLE_EQ(stage_period({12, 60, 5}, 3, {10, SyncModel::ring, 5}), 16.0 / 3);
+  EXPECT_DOUBLE_EQ(stage_period({12, 60, 5}, 3, {10, SyncModel::sosp, 5}), 48.0 / 3);
+  EXPECT_DOUBLE_EQ(stage_period({12, 60, 100}, 3, {10, SyncModel::ring, 5}), 20);
+}
+
 TEST(ReplicatedStage, AloneHasNothingToSum) {
   for (SyncModel sync : all_models) EXPECT_EQ(stage_period({12, 60, 0}, 1, {10, sync}), 12);
 }

@@ -123,6 +123,44 @@ TEST(PipeDream, PlansItsReplicas) {
   EXPECT_THAT(planned(mixed), ElementsAre(3, 1));
 }
 
+TEST(PipeDream, PlansItsReplicasByTheRateOfTheirSums) {
+  Profile profile = four_layers(10, 0);
+  profile.seconds.back() = 2;
+  const auto stages = [&] { return make_plan(pipedream("auto", 2), chain_model(4), profile, 4).stages; };
+  EXPECT_EQ(stages(), 2) << "sums of 40 bytes take 40 s";
+  profile.ring_bytes_per_s = {20};
+  EXPECT_EQ(stages(), 1) << "2 s, less than the 5 s of the passes";
+}
+
+// The update of the last layer counts in each of the micro-batches before it: 1, 1, 1, 1 + 4/M.
+TEST(PartitionTime, CountsTheUpdateOfAStep) {
+  Profile profile(std::vector<double>(4, 1.0));
+  profile.update_seconds = {0, 0, 0, 4};
+  profile.sizes.assign(4, {});
+  const auto cut = [&](Case spec) { return partition(make_plan(spec, chain_model(4), profile, 4)); };
+  const auto of = [&](const char* strategy, int micro) { return cut(case_of(strategy, 2, 8, micro)); };
+  for (const char* strategy : {"gpipe", "1f1b", "zb-h1", "pipedream-2bw"}) {
+    EXPECT_THAT(of(strategy, 2), ElementsAre(3, 1)) << strategy;
+    EXPECT_THAT(of(strategy, 8), ElementsAre(2, 2)) << strategy;
+  }
+  EXPECT_THAT(of("gpipe", 4), ElementsAre(2, 2));
+  EXPECT_THAT(of("chimera", 4), ElementsAre(3, 1)) << "each of two ranks updates after half of the micro-batches";
+  EXPECT_THAT(of("model-parallel", Case{}.micro), ElementsAre(3, 1));
+  EXPECT_THAT(of("pipedream", Case{}.micro), ElementsAre(3, 1)) << "updates after every mini-batch";
+  Case in_memory = case_of("1f1b", 2, 8, 2);
+  in_memory.partition = PartitionRule::memory;
+  in_memory.memory = Bytes(1000);
+  EXPECT_THAT(cut(in_memory), ElementsAre(3, 1));
+
+  // Layers whose sums take so long that each of two ranks has a stage to itself.
+  profile.sizes.assign(4, {.weights = 100});
+  profile.link_bytes_per_s = 1;
+  profile.update_seconds = {0, 0, 0, 2};
+  EXPECT_THAT(cut(pipedream("auto", 2)), ElementsAre(3, 1));
+  profile.update_seconds.clear();
+  EXPECT_THAT(cut(pipedream("auto", 2)), ElementsAre(2, 2));
+}
+
 TEST(PipeDream, PlansUnderALimitAsToldBySync) {
   Case spec = pipedream("auto", 2);
   spec.partition = PartitionRule::memory;

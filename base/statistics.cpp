@@ -87,6 +87,12 @@ std::vector<double> ranks_of(std::span<const double> values) {
   return ranks;
 }
 
+/// The ends between which `confidence` of the values lie, as much of the rest on either side.
+std::pair<double, double> middle_of(std::span<const double> values, double confidence) {
+  const double tail = (1 - confidence) / 2;
+  return {quantile(values, tail), quantile(values, 1 - tail)};
+}
+
 /// P(U <= u) over all orders of n and m values without ties: how many choices of n places among n + m have which sum.
 double exact_tail(double u, std::size_t n, std::size_t m) {
   // ways[k][s]: of k values, pairs with a smaller one of the other sample sum to s.
@@ -205,8 +211,8 @@ std::pair<double, double> bootstrap_median_ratio(std::span<const double> a, std:
     logs.push_back(std::log(resampled(b, other, round)) - std::log(resampled(a, one, round)));
     logs.push_back(std::log(resampled(b, one, round)) - std::log(resampled(a, other, round)));
   }
-  const double tail = (1 - confidence) / 2;
-  return {std::exp(quantile(logs, tail)), std::exp(quantile(logs, 1 - tail))};
+  const auto [low, high] = middle_of(logs, confidence);
+  return {std::exp(low), std::exp(high)};
 }
 
 std::pair<double, double> bootstrap_median(std::span<const std::vector<double>> groups, double confidence,
@@ -232,8 +238,23 @@ std::pair<double, double> bootstrap_median(std::span<const std::vector<double>> 
     // Only empty groups were drawn: draw again.
     if (!sample.empty()) medians.push_back(take_quantile(sample, 0.5));
   }
-  const double tail = (1 - confidence) / 2;
-  return {quantile(medians, tail), quantile(medians, 1 - tail)};
+  return middle_of(medians, confidence);
+}
+
+std::pair<double, double> bootstrap_mean(std::span<const double> values, double confidence, int resamples,
+                                         std::uint64_t seed) {
+  require_values(!values.empty());
+  const auto size = static_cast<double>(values.size());
+  const std::uint64_t stream = hash_name("bootstrap of a mean");
+  std::uint64_t drawn = 0;
+  std::vector<double> means(static_cast<std::size_t>(resamples));
+  for (double& one : means) {
+    double sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      sum += values[static_cast<std::size_t>(counter_uniform(seed, stream, drawn++) * size)];
+    one = sum / size;
+  }
+  return middle_of(means, confidence);
 }
 
 }  // namespace parabench

@@ -70,5 +70,8 @@ std::pair<double, double> bootstrap_median_ratio(std::span<const double> a, std:
 /// since a narrow interval by chance ends the series. Deterministic for a seed. O(resamples x values).
 std::pair<double, double> bootstrap_median(std::span<const std::vector<double>> groups, double confidence = 0.95,
                                            int resamples = 2000, std::uint64_t seed = 1);
+/// The same of the mean of independent values, which are drawn one by one.
+std::pair<double, double> bootstrap_mean(std::span<const double> values, double confidence = 0.95, int resamples = 2000,
+                                         std::uint64_t seed = 1);
 
 }  // namespace parabench

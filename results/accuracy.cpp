@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "base/case_id.h"
@@ -121,35 +120,6 @@ void require_one_machine(std::span<const ResultsFile> passes) {
 }
 
 }  // namespace
-
-ErrorFigures figures_of(std::span<const double> errors) {
-  if (errors.empty()) return {};
-  std::vector<double> sizes, ratios;
-  for (const double error : errors) {
-    sizes.push_back(std::abs(error));
-    ratios.push_back(1 + error);
-  }
-  return {static_cast<int>(errors.size()),  mean(sizes),   median(sizes), quantile(sizes, 0.9),
-          *std::ranges::max_element(sizes), median(ratios)};
-}
-
-std::span<const ErrorKind> error_kinds() {
-  static constexpr std::array kinds = {
-      ErrorKind{"forecast", [](const JudgedCase& one) { return std::optional(one.forecast); }},
-      ErrorKind{"held-out", [](const JudgedCase& one) { return one.held_out; }},
-      ErrorKind{"stale", [](const JudgedCase& one) { return one.stale; }},
-      ErrorKind{"paired", [](const JudgedCase& one) { return one.paired; }},
-      ErrorKind{"paired noise", [](const JudgedCase& one) { return one.paired_noise; }},
-      ErrorKind{"closure", [](const JudgedCase& one) { return one.parameters.np == 1 ? one.paired : std::nullopt; }},
-      ErrorKind{"adjusted", [](const JudgedCase& one) { return one.adjusted; }},
-      ErrorKind{"noise", [](const JudgedCase& one) { return one.noise; }},
-      ErrorKind{"peak memory", [](const JudgedCase& one) { return one.memory; }},
-      ErrorKind{"resident memory", [](const JudgedCase& one) { return one.resident; }},
-      ErrorKind{"T / np", [](const JudgedCase& one) { return one.per_rank; }},
-      ErrorKind{"DDLBench's equations", [](const JudgedCase& one) { return one.ddlbench; }},
-  };
-  return kinds;
-}
 
 std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
   require_one_machine(passes);

@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/case.h"
@@ -36,22 +35,6 @@ struct JudgedCase {
   /// over ranks; without such rounds by the forecast on any rank. "" where that is not known.
   std::string largest_term;
 };
-
-/// Of one kind of error over cases; of absolute values but for the ratio.
-struct ErrorFigures {
-  int cases = 0;
-  double mean = 0, median = 0, p90 = 0, max = 0;
-  double median_ratio = 1;  ///< median of predicted / measured
-};
-/// Zeros without errors. O(n log n).
-ErrorFigures figures_of(std::span<const double> errors);
-
-/// What is judged of a case, in the order in which it is shown.
-struct ErrorKind {
-  std::string_view name;
-  std::optional<double> (*of)(const JudgedCase& one);
-};
-std::span<const ErrorKind> error_kinds();
 
 /// The cases of passes over a set, by id. A case counts in a pass as in counts(); whether it trains what its reference
 /// trains may be checked in one pass alone. Throws usage_error for passes of different machines.

@@ -6,43 +6,37 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "base/case_text.h"
 #include "base/counted.h"
 #include "base/units_text.h"
 #include "results/report/escape.h"
+#include "results/summary.h"
 
 namespace parabench::results {
 namespace {
 
 using nlohmann::json;
 
-template <class Of>
-std::vector<double> errors_of(std::span<const JudgedCase> cases, Of of) {
-  std::vector<double> errors;
-  for (const JudgedCase& one : cases)
-    if (const std::optional<double> error = std::invoke(of, one); error && std::isfinite(*error))
-      errors.push_back(*error);
-  return errors;
-}
-
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+/// Of figure_rows(), behind the name.
+constexpr std::array figure_widths = {6, 8, 11, 8, 8, 8, 7, 11};
 
 /// The error that tells most of the model: paired, where it was, else the forecast's.
 double of_the_model(const JudgedCase& one) { return one.paired.value_or(one.forecast); }
 
+std::string ratio_interval(const std::optional<Interval>& ends) {
+  return ends ? fmt::format("{:.3f}-{:.3f}", ends->first, ends->second) : "-";
+}
+
 void add_figures(std::string& text, std::span<const JudgedCase> cases) {
-  text +=
-      fmt::format("{:<22} {:>6} {:>8} {:>8} {:>8} {:>8} {:>7}\n", "", "cases", "mean", "median", "p90", "max", "ratio");
-  for (const ErrorKind& kind : error_kinds()) {
-    const ErrorFigures f = figures_of(errors_of(cases, kind.of));
-    if (f.cases == 0) continue;
-    text += fmt::format("{:<22} {:>6} {:>8} {:>8} {:>8} {:>8} {:>7.3f}\n", kind.name, f.cases, percent(f.mean),
-                        percent(f.median), percent(f.p90), percent(f.max), f.median_ratio);
+  for (const std::vector<std::string>& row : figure_rows(cases)) {
+    text += fmt::format("{:<22}", row.front());
+    for (std::size_t i = 1; i < row.size(); ++i) text += fmt::format(" {:>{}}", row[i], figure_widths[i - 1]);
+    text += '\n';
   }
 }
 
@@ -74,11 +68,13 @@ void add_worst(std::string& text, std::span<const JudgedCase> cases, int worst) 
   });
   if (std::ssize(order) > worst) order.resize(static_cast<std::size_t>(worst));
   text += "\nfurthest off\n";
-  for (const JudgedCase* one : order)
-    text += fmt::format(
-        "  {} {:+.1f} %  {}{}  measured {}{}\n", one->paired ? "paired" : "forecast", 100 * of_the_model(*one),
-        one->paired && one->paired_noise ? "noise " + percent(*one->paired_noise) + "  " : "", one->id,
-        human_seconds(one->measured_s), one->largest_term.empty() ? "" : "; most in " + one->largest_term);
+  for (const JudgedCase* one : order) {
+    const std::string noise = one->paired ? paired_noise_text(*one) : noise_text(*one);
+    text +=
+        fmt::format("  {} {:+.1f} %  {}{}  measured {}{}\n", one->paired ? "paired" : "forecast",
+                    100 * of_the_model(*one), noise == "-" ? "" : "noise " + noise + "  ", one->id,
+                    human_seconds(one->measured_s), one->largest_term.empty() ? "" : "; most in " + one->largest_term);
+  }
 }
 
 json known(const std::optional<double>& value) { return value && std::isfinite(*value) ? json(*value) : json(); }
@@ -111,12 +107,41 @@ const std::array columns = {
 
 }  // namespace
 
-std::string accuracy_text(std::span<const JudgedCase> cases, int worst) {
+std::string accuracy_heading(std::span<const JudgedCase> cases) {
   if (cases.empty()) return "no case counts yet\n";
   int most = 0;
   for (const JudgedCase& one : cases) most = std::max(most, one.passes);
-  std::string text = fmt::format("{} in up to {}; absolute errors, and the median of predicted / measured\n\n",
-                                 counted(cases.size(), "case"), counted(most, "pass", "passes"));
+  return fmt::format(
+      "{} in up to {}; absolute errors, and the median of predicted / measured; 95 % intervals over cases\n",
+      counted(cases.size(), "case"), counted(most, "pass", "passes"));
+}
+
+std::vector<std::vector<std::string>> figure_rows(std::span<const JudgedCase> cases) {
+  std::vector<std::vector<std::string>> rows = {{"", "cases", "mean", "95 %", "median", "p90", "max", "ratio", "95 %"}};
+  for (const auto& [name, f, mean_ci95, median_ratio_ci95] : figures_by_kind(cases))
+    rows.push_back({std::string(name), std::to_string(f.cases), percent(f.mean), percent_interval(mean_ci95),
+                    percent(f.median), percent(f.p90), percent(f.max), fmt::format("{:.3f}", f.median_ratio),
+                    ratio_interval(median_ratio_ci95)});
+  return rows;
+}
+
+std::string percent_interval(const std::optional<Interval>& ends) {
+  return ends ? fmt::format("{:.1f}-{:.1f}", 100 * ends->first, 100 * ends->second) : "-";
+}
+
+std::string noise_text(const JudgedCase& one) {
+  // A pass times a single launch.
+  return one.noise ? noise_percent({*one.noise, one.passes > 1}, one.forecast) : "-";
+}
+
+std::string paired_noise_text(const JudgedCase& one) {
+  return one.paired && one.paired_noise ? noise_percent({*one.paired_noise, true}, *one.paired) : "-";
+}
+
+std::string accuracy_text(std::span<const JudgedCase> cases, int worst) {
+  std::string text = accuracy_heading(cases);
+  if (cases.empty()) return text;
+  text += '\n';
   add_figures(text, cases);
   add_means(text, "strategy", cases, [](const JudgedCase& one) { return one.parameters.strategy.name; });
   add_means(text, "model", cases, [](const JudgedCase& one) { return to_text(one.parameters.model); });
@@ -141,12 +166,16 @@ json figures_json(const ErrorFigures& f) {
           {"p90", f.p90},     {"max", f.max},   {"median_ratio", f.median_ratio}};
 }
 
+json interval_json(const std::optional<Interval>& ends) {
+  return ends ? json::array({ends->first, ends->second}) : json();
+}
+
 json accuracy_json(std::span<const JudgedCase> cases) {
   json figures = json::object(), rows = json::array();
-  for (const ErrorKind& kind : error_kinds()) {
-    const ErrorFigures f = figures_of(errors_of(cases, kind.of));
-    if (f.cases == 0) continue;
-    figures[std::string(kind.name)] = figures_json(f);
+  for (const KindFigures& kind : figures_by_kind(cases)) {
+    json& of_kind = figures[std::string(kind.name)] = figures_json(kind.figures);
+    of_kind["mean_ci95"] = interval_json(kind.mean_ci95);
+    of_kind["median_ratio_ci95"] = interval_json(kind.median_ratio_ci95);
   }
   for (const JudgedCase& one : cases) {
     json& row = rows.emplace_back(json::object());

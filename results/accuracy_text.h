@@ -2,10 +2,13 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "results/accuracy.h"
+#include "results/accuracy_figures.h"
 
 namespace parabench::results {
 
@@ -16,6 +19,19 @@ std::string accuracy_text(std::span<const JudgedCase> cases, int worst = 5);
 std::string accuracy_csv(std::span<const JudgedCase> cases);
 /// Of one kind of error.
 nlohmann::json figures_json(const ErrorFigures& figures);
+/// [low, high]; null without one.
+nlohmann::json interval_json(const std::optional<Interval>& ends);
 nlohmann::json accuracy_json(std::span<const JudgedCase> cases);
+
+/// "2 cases in up to 3 passes; ...": what the figures are of.
+std::string accuracy_heading(std::span<const JudgedCase> cases);
+/// A table's cells: headings, then figures of each kind of error that is known.
+std::vector<std::vector<std::string>> figure_rows(std::span<const JudgedCase> cases);
+/// "1.2-3.4", of shares in percent; "-" without one.
+std::string percent_interval(const std::optional<Interval>& ends);
+/// What measurements of the case are apart, beside the forecast's error, and its rounds, beside the paired error: as
+/// noise_percent() has it; "-" where that is not known.
+std::string noise_text(const JudgedCase& one);
+std::string paired_noise_text(const JudgedCase& one);
 
 }  // namespace parabench::results

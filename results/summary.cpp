@@ -89,9 +89,12 @@ std::optional<NoiseFloor> noise_floor(const Predicted& predicted, const Measured
   return NoiseFloor{std::sqrt(2 / std::numbers::pi) * deviation / launches.front(), false};
 }
 
-std::string noise_percent(const NoiseFloor& floor) {
+bool is_within(double error, const NoiseFloor& floor) { return std::abs(error) <= floor.relative; }
+
+std::string noise_percent(const NoiseFloor& floor, double error) {
   if (!std::isfinite(floor.relative)) return "-";
-  return fmt::format("{}{:.1f} %", floor.of_launches ? "" : "~", 100 * floor.relative);
+  return fmt::format("{}{:.1f} %{}", floor.of_launches ? "" : "~", 100 * floor.relative,
+                     is_within(error, floor) ? ", within" : "");
 }
 
 PredictionError compare(const Predicted& predicted, const Measured& measured, std::span<const PairedRound> paired) {

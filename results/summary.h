@@ -51,8 +51,13 @@ double spread_of(std::span<const double> measured);
 /// expect, sqrt(2 / pi) of its standard deviation. nullopt where there is neither.
 std::optional<NoiseFloor> noise_floor(const Predicted& predicted, const Measured& measured);
 
-/// "3.2 %", or "~3.2 %" where it is the calibration's; "-" where it is not finite.
-std::string noise_percent(const NoiseFloor& floor);
+/// Whether an error is no larger than the noise, so that nobody can tell whether the model or the machine is behind it.
+/// Marked wherever both are shown.
+bool is_within(double error, const NoiseFloor& floor);
+
+/// "3.2 %", or "~3.2 %" where it is the calibration's; beside an error that is_within() it "3.2 %, within"; "-" where
+/// it is not finite.
+std::string noise_percent(const NoiseFloor& floor, double error);
 
 /// The error of a prediction against the measured median. Precondition: both name the same ranks in the same order.
 PredictionError compare(const Predicted& predicted, const Measured& measured, std::span<const PairedRound> paired = {});

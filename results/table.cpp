@@ -53,8 +53,7 @@ struct Column {
 
 std::string noise(const Record& record) {
   if (!record.error || !record.error->noise_floor) return "-";
-  const bool within = std::abs(record.error->step_time_relative) <= record.error->noise_floor->relative;
-  return noise_percent(*record.error->noise_floor) + (within ? ", within" : "");
+  return noise_percent(*record.error->noise_floor, record.error->step_time_relative);
 }
 
 const std::array columns = {

@@ -101,6 +101,10 @@ std::string latex_text(std::string_view text) {
 
 std::string latex_comment(std::string_view text) { return printable_ascii(text); }
 
+std::string markdown_code(std::string_view text) {
+  return fmt::format("`{}`", each(printable_ascii(text), [](char c) { return c == '|' || c == '`' ? '?' : c; }));
+}
+
 std::string csv_text(std::string_view text) {
   const bool like_formula =
       !text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos;

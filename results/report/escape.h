@@ -19,6 +19,10 @@ std::string latex_text(std::string_view text);
 /// For the rest of a LaTeX line behind '%': one line, ASCII.
 std::string latex_comment(std::string_view text);
 
+/// A code span for a cell of a table in Markdown, in which '|' and '`' cannot stand: they become '?', as does what is
+/// no ASCII.
+std::string markdown_code(std::string_view text);
+
 /// A cell of CSV (RFC 4180): quoted where it must be. A text that a spreadsheet would take for a formula (it begins
 /// with '=', '+', '-', '@', a tab, a carriage return or a line feed) gets an apostrophe in front.
 std::string csv_text(std::string_view text);

@@ -23,11 +23,12 @@ constexpr std::size_t most_rows_of_a_page = 40;
 std::string percent(double ratio) {
   return std::isfinite(ratio) ? fmt::format("${:+.1f}$", 100 * ratio) : std::string("--");
 }
-/// "3.2", "\sim 3.2" where it is the calibration's.
-std::string noise(const NoiseFloor& floor) {
-  return std::isfinite(floor.relative)
-             ? fmt::format("${}{:.1f}$", floor.of_launches ? "" : "\\sim ", 100 * floor.relative)
-             : std::string("--");
+constexpr std::string_view within_mark = "^{\\ast}";
+/// "3.2", "\sim 3.2" where it is the calibration's, with within_mark where the error is_within() it.
+std::string noise(const NoiseFloor& floor, double error) {
+  if (!std::isfinite(floor.relative)) return "--";
+  return fmt::format("${}{:.1f}{}$", floor.of_launches ? "" : "\\sim ", 100 * floor.relative,
+                     is_within(error, floor) ? within_mark : "");
 }
 std::string unit(const std::string& text) {  // "57.1 ms", the blank of fixed width
   std::string out = text;
@@ -52,7 +53,8 @@ std::string line_of(const Record& record, const ReportRow& row, const std::strin
     cells[3] = percent(row.error->step_time);
     cells[8] = percent(row.error->peak_memory);
   }
-  if (record.error && record.error->noise_floor) cells[4] = noise(*record.error->noise_floor);
+  if (record.error && record.error->noise_floor)
+    cells[4] = noise(*record.error->noise_floor, record.error->step_time_relative);
   if (record.error && record.error->paired_step_time_relative)
     cells[5] = percent(*record.error->paired_step_time_relative);
   return fmt::format("{} \\\\\n", fmt::join(cells, " & "));
@@ -116,6 +118,10 @@ std::string report_latex_table(const Report& report) {
     for (const ReportRow* row : rows)
       out += line_of(report.record(*row), *row, case_name(report, *row)) + note_line(report, *row);
   }
+  if (out.find(within_mark) != std::string::npos)
+    out += fmt::format(
+        "\\addlinespace\n\\multicolumn{{10}}{{l}}{{\\footnotesize ${}$ the error is within the noise}} \\\\\n",
+        within_mark);
   return out + fmt::format("\\bottomrule\n\\end{{{}}}\n", kind);
 }
 

@@ -94,7 +94,7 @@ const std::array case_columns = {
                [](const CaseRow& of) {
                  const auto& error = of.record.error;
                  if (!error || !error->noise_floor) return std::string(no_value);
-                 return td(noise_percent(*error->noise_floor), error->noise_floor->relative);
+                 return td(noise_percent(*error->noise_floor, error->step_time_relative), error->noise_floor->relative);
                }},
     CaseColumn{"Adjusted",
                [](const CaseRow& of) {

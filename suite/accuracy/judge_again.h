@@ -10,6 +10,7 @@
 
 #include "analytic/calibration/calibration.h"
 #include "results/accuracy.h"
+#include "results/accuracy_figures.h"
 
 namespace parabench::suite {
 

@@ -8,6 +8,8 @@
 #include <sstream>
 
 #include "base/counted.h"
+#include "base/statistics.h"
+#include "results/accuracy_text.h"
 #include "suite/advise/candidates.h"
 
 namespace parabench::suite {
@@ -50,21 +52,23 @@ std::vector<Choice> judge_choices(std::vector<JudgedCase>& cases) {
 }
 
 ChoiceFigures figures_of(std::span<const Choice> choices) {
-  ChoiceFigures figures{.questions = static_cast<int>(choices.size())};
-  for (const Choice& one : choices) {
-    figures.right += one.is_right();
-    figures.mean_regret += one.regret.relative / static_cast<double>(choices.size());
-    figures.largest_regret = std::max(figures.largest_regret, one.regret.relative);
-  }
-  return figures;
+  if (choices.empty()) return {};
+  std::vector<double> regrets;
+  for (const Choice& one : choices) regrets.push_back(one.regret.relative);
+  return {.questions = static_cast<int>(choices.size()),
+          .right = static_cast<int>(std::ranges::count_if(choices, &Choice::is_right)),
+          .mean_regret = mean(regrets),
+          .largest_regret = std::ranges::max(regrets),
+          .mean_regret_ci95 = results::mean_interval(regrets)};
 }
 
 std::string choices_text(std::span<const Choice> choices) {
   if (choices.empty()) return "";
   const ChoiceFigures figures = figures_of(choices);
   std::string text = fmt::format(
-      "\npicks the measured best in {} of {} (ties within the noise are right); regret {} in the mean, {} at most\n",
+      "\npicks the measured best in {} of {} (ties within the noise are right); regret {} in the mean{}, {} at most\n",
       figures.right, counted(figures.questions, "group"), percent(figures.mean_regret),
+      figures.mean_regret_ci95 ? fmt::format(" (95 %: {})", results::percent_interval(figures.mean_regret_ci95)) : "",
       percent(figures.largest_regret));
   for (const Choice& one : choices) {
     if (one.is_right()) continue;
@@ -88,6 +92,7 @@ json choices_json(std::span<const Choice> choices) {
   return {{"groups", figures.questions},
           {"right", figures.right},
           {"mean_regret", figures.mean_regret},
+          {"mean_regret_ci95", results::interval_json(figures.mean_regret_ci95)},
           {"largest_regret", figures.largest_regret},
           {"choices", rows}};
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "results/accuracy.h"
+#include "results/accuracy_figures.h"
 #include "results/difference.h"
 
 namespace parabench::suite {
@@ -28,6 +30,7 @@ std::vector<Choice> judge_choices(std::vector<results::JudgedCase>& cases);
 struct ChoiceFigures {
   int questions = 0, right = 0;
   double mean_regret = 0, largest_regret = 0;  ///< over all of them, ties included
+  std::optional<results::Interval> mean_regret_ci95;
 };
 ChoiceFigures figures_of(std::span<const Choice> choices);
 

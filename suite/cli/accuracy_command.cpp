@@ -9,6 +9,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "results/accuracy_markdown.h"
 #include "results/accuracy_text.h"
 #include "suite/accuracy/judge_again.h"
 #include "suite/advise/choices.h"
@@ -42,6 +43,7 @@ ExitCode run_pass(const AccuracyOptions& options, const std::vector<SelectedCase
   const std::string own = calibration_file(options, pass);
   if (run.calibration.empty()) run.calibration = own;
   run.paired = run.shuffle = true;
+  run.first_round = pass - 1;
   run.rounds = rounds_folder(options, pass).string();
   run.resume = fs::exists(journal_folder(run.json));
   // The same plans train the same in every pass.
@@ -96,7 +98,8 @@ void add_options(CLI::App& app, AccuracyOptions& options) {
   app.add_flag("--judge", options.judge, "Judge the passes that are there, run nothing");
   app.add_flag("--ablate", options.ablate,
                "Predict all cases again without each term of the model in turn: what each of them is good for");
-  add_choice(app, "--format", options.format, "Text, or all cases as a table in CSV, or JSON");
+  add_choice(app, "--format", options.format,
+             "Text, all cases as a table in CSV, or JSON, or figures and cases as tables in Markdown");
   add_run_options(app, options.run, &RunOption::of_accuracy);
   app.get_option("--calibration")
       ->description(
@@ -110,8 +113,9 @@ void check(const AccuracyOptions& options) {
                           ? "pass 1 has not ended: the same command without --judge goes on with it, and Ctrl-C there "
                             "writes what it has"
                           : "leave --judge out, which makes it, or name another folder");
-  if (options.ablate && options.format == PredictFormat::csv)
-    throw usage_error("--format", "csv", "text or json beside --ablate", "the table has a row for each case");
+  if (options.ablate && (options.format == AccuracyFormat::csv || options.format == AccuracyFormat::markdown))
+    throw usage_error("--format", to_text(options.format), "text or json beside --ablate",
+                      "the table has a row for each case");
 }
 
 ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start) {
@@ -123,17 +127,18 @@ ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start) {
   const std::vector<Ablation> ablations = judge_again(cases, passes, options.ablate);
   const std::vector<Choice> choices = judge_choices(cases);
   switch (options.format) {
-    case PredictFormat::text:
+    case AccuracyFormat::text:
       start.out << results::accuracy_text(cases) << choices_text(choices) << ablations_text(ablations);
       break;
-    case PredictFormat::csv: start.out << results::accuracy_csv(cases); break;
-    case PredictFormat::json: {
+    case AccuracyFormat::csv: start.out << results::accuracy_csv(cases); break;
+    case AccuracyFormat::json: {
       nlohmann::json document = results::accuracy_json(cases);
       document["choices"] = choices_json(choices);
       if (options.ablate) document["ablations"] = ablations_json(ablations);
       start.out << document.dump(1) << '\n';
       break;
     }
+    case AccuracyFormat::markdown: start.out << results::accuracy_markdown(cases); break;
   }
   return code;
 }

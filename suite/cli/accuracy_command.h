@@ -2,13 +2,19 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <array>
 #include <string>
+#include <string_view>
 
-#include "suite/cli/predict_command.h"
+#include "base/error.h"
+#include "suite/cases/selection.h"
 #include "suite/cli/start.h"
 #include "suite/run/run_options.h"
 
 namespace parabench::suite {
+
+enum class AccuracyFormat { text, csv, json, markdown };
+constexpr std::array<std::string_view, 4> names_of(AccuracyFormat) { return {"text", "csv", "json", "markdown"}; }
 
 struct AccuracyOptions {
   Selection selection;
@@ -16,7 +22,7 @@ struct AccuracyOptions {
   int passes = 4;
   bool judge = false;   ///< what is there, without running anything
   bool ablate = false;  ///< errors without each term of the model, too
-  PredictFormat format = PredictFormat::text;
+  AccuracyFormat format = AccuracyFormat::text;
   RunOptions run;
 };
 AccuracyOptions accuracy_options();
@@ -24,7 +30,7 @@ void add_options(CLI::App& app, AccuracyOptions& options);
 /// Throws usage_error for what does not go together.
 void check(const AccuracyOptions& options);
 
-/// Runs the passes that are not there yet, each over all cases in shuffled order with paired rounds, into
+/// Runs the passes that are not there yet, each over all cases in a shuffled order of its own with paired rounds, into
 /// OUT/pass-1.json, pass-2.json, ..., each from a calibration of its own, OUT/pass-1.calibration.json and so on, unless
 /// one is given, of which this is then a copy; what paired launches answer is kept in OUT/pass-1.rounds and so on. Goes
 /// on where an earlier call was stopped. Then prints how right the predictions were over all passes. An interrupted

@@ -176,10 +176,11 @@ void CaseSeries::run() {
   workplace_.progress.begin(static_cast<int>(cases_.size()), expected_seconds());
   std::vector<int> places(cases_.size());
   int place = 0;
-  for (const std::size_t i : order_of(cases_, options_.shuffle, 0)) places[i] = ++place;
+  const auto order = [this](int round) { return order_of(cases_, options_.shuffle, options_.first_round + round); };
+  for (const std::size_t i : order(0)) places[i] = ++place;
   const auto is_open = [](const std::optional<results::Record>& record) { return !record; };
   for (int round = 0; std::ranges::any_of(records_, is_open); ++round) {
-    for (const std::size_t i : order_of(cases_, options_.shuffle, round)) {
+    for (const std::size_t i : order(round)) {
       if (workplace_.signals.interrupted()) break;
       while (!records_[i]) {
         take_turn(i, places[i]);

@@ -44,6 +44,7 @@ struct RunOptions {
   bool paired = false;  ///< one more launch of each case calibrates and trains in turn
   std::string rounds;   ///< folder that keeps what such launches answer; "" for none
   bool shuffle = false, resume = false;
+  int first_round = 0;      ///< of --shuffle, whose rounds each have an order of their own
   bool interleave = false;  ///< launch by launch over the cases, not case by case
   bool fail_fast = false;
   bool force = false;  ///< also cases that are predicted to exceed the memory

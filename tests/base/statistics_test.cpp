@@ -46,6 +46,7 @@ TEST(Statistics, RefusesNoValues) {
   EXPECT_THROW(bootstrap_median_ratio(odd, none), std::invalid_argument);
   EXPECT_THROW(bootstrap_median(std::vector<std::vector<double>>{}), std::invalid_argument);
   EXPECT_THROW(bootstrap_median(std::vector<std::vector<double>>{{}, {}}), std::invalid_argument);
+  EXPECT_THROW(bootstrap_mean(none), std::invalid_argument);
 }
 
 // Literal results of scipy 1.17.1's t.ppf(p, degrees).
@@ -216,6 +217,22 @@ TEST(Bootstrap, DrawsSeveralLaunchesAsWholes) {
   const auto [low, high] = bootstrap_median(launches);
   EXPECT_LT(low, 1.1);
   EXPECT_GT(high, 2.9);
+}
+
+// The mean of two draws from 0 and 1 is 0, 0.5 and 1 with the probabilities 1/4, 1/2 and 1/4.
+TEST(BootstrapMean, MeetsTheExactDistributionOfASmallSample) {
+  const std::vector<double> values = {0, 1};
+  EXPECT_EQ(bootstrap_mean(values), std::pair(0.0, 1.0));
+  EXPECT_EQ(bootstrap_mean(values, 0.4), std::pair(0.5, 0.5));
+}
+
+TEST(BootstrapMean, OfManyValuesIsThatOfANormalMean) {
+  std::vector<double> values;
+  for (std::uint64_t i = 0; i < 400; ++i) values.push_back(3 + counter_normal(1, 1, i));
+  const auto [low, high] = bootstrap_mean(values);
+  EXPECT_NEAR((low + high) / 2, mean(values), 0.02);
+  EXPECT_NEAR((high - low) / 2, 1.96 / std::sqrt(400.0), 0.015);
+  EXPECT_EQ(bootstrap_mean(values), bootstrap_mean(values)) << "a function of its seed";
 }
 
 }  // namespace

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "results/accuracy_figures.h"
+#include "results/accuracy_markdown.h"
 #include "results/accuracy_text.h"
 #include "results/summary.h"
 #include "tests/results/samples.h"
@@ -67,7 +70,7 @@ TEST(Accuracy, ClosureIsThePairedErrorOfOneRank) {
   file.records = pass({{gpipe, 1.25}}).records;
   file.records[0].paired.clear();
   file.records[0].error = compare(*file.records[0].predicted, *file.records[0].measured, {});
-  EXPECT_THAT(accuracy_text(judged_cases(std::vector{file})), HasSubstr("  forecast -20.0 %  " + gpipe));
+  EXPECT_THAT(accuracy_text(judged_cases(std::vector{file})), HasSubstr("  forecast -20.0 %  noise ~0.3 %  " + gpipe));
 }
 
 TEST(Accuracy, TheTermThatPairedRoundsMissMostIsTheirsNotTheForecasts) {
@@ -93,7 +96,8 @@ TEST(Accuracy, NoiseOfPairedRoundsIsTheStandardErrorOfTheirMedianOverPasses) {
   const double standard_error = 1.2533 * 1.4826 * 0.1 / 2;  // their median is 1.05, and half of them are 0.1 from it
   EXPECT_NEAR(*judged_cases(std::vector{file})[0].paired_noise, standard_error, 1e-9);
   EXPECT_NEAR(*judged_cases(std::vector{file, file, file, file})[0].paired_noise, standard_error / 2, 1e-9);
-  EXPECT_THAT(accuracy_text(judged_cases(std::vector{file})), HasSubstr("  paired +5.0 %  noise 9.3 %  " + gpipe));
+  EXPECT_THAT(accuracy_text(judged_cases(std::vector{file})),
+              HasSubstr("  paired +5.0 %  noise 9.3 %, within  " + gpipe));
   file.records[0].paired.resize(2);
   EXPECT_FALSE(judged_cases(std::vector{file})[0].paired_noise) << "two rounds tell too little";
 }
@@ -133,6 +137,95 @@ TEST(Accuracy, FiguresAreOfAbsoluteErrorsButForTheRatio) {
   EXPECT_NEAR(f.max, 0.3, 1e-12);
   EXPECT_NEAR(f.median_ratio, 0.9, 1e-12);
   EXPECT_EQ(figures_of({}).cases, 0);
+}
+
+TEST(Accuracy, IntervalsAreThoseOfSamplesOfTheCases) {
+  EXPECT_FALSE(mean_interval(std::vector{0.1, 0.2, 0.3, 0.4})) << "too few";
+  EXPECT_FALSE(median_interval({1, 2, 3, 4}));
+  EXPECT_EQ(mean_interval(std::vector(5, 0.5)), Interval(0.5, 0.5));
+  EXPECT_EQ(median_interval(std::vector(5, 0.5)), Interval(0.5, 0.5));
+  std::vector<double> values;
+  for (int i = 0; i <= 100; ++i) values.push_back(i);
+  const Interval mean = mean_interval(values).value(), median = median_interval(values).value();
+  const double half_width = 1.96 * 29.2 / std::sqrt(101.0);  // of the mean, by its standard error
+  EXPECT_NEAR(mean.first, 50 - half_width, 0.6);
+  EXPECT_NEAR(mean.second, 50 + half_width, 0.6);
+  EXPECT_NEAR(median.first, 40, 2) << "the binomial interval of order statistics";
+  EXPECT_NEAR(median.second, 60, 2);
+}
+
+/// Six cases that took 2, 3, ... 7 s, and were predicted to take one.
+std::vector<JudgedCase> six_cases() {
+  std::vector<std::pair<std::string, double>> cases;
+  for (int i = 1; i <= 6; ++i)
+    cases.emplace_back("resnet18/cifar10-synthetic/gpipe/np:2/batch:" + std::to_string(32 * i), 1 + i);
+  return judged_cases(std::vector{pass(cases)});
+}
+
+TEST(Accuracy, FiguresHaveIntervalsWhereThereAreEnoughCases) {
+  std::vector<JudgedCase> cases = six_cases();
+  for (JudgedCase& one : cases) one.resident = 0.25;
+  cases[0].memory = cases[1].memory = std::nullopt;
+  const nlohmann::json figures = accuracy_json(cases)["figures"];
+  const nlohmann::json& forecast = figures["forecast"];
+  for (const auto& [figure, ends] : {std::pair("mean", "mean_ci95"), {"median_ratio", "median_ratio_ci95"}}) {
+    EXPECT_LT(forecast[ends][0].get<double>(), forecast[figure].get<double>()) << figure;
+    EXPECT_GT(forecast[ends][1].get<double>(), forecast[figure].get<double>()) << figure;
+  }
+  EXPECT_EQ(figures["resident memory"]["mean_ci95"], nlohmann::json::array({0.25, 0.25}));
+  EXPECT_EQ(figures["peak memory"]["mean_ci95"], nullptr) << "of four cases";
+  const std::string text = accuracy_text(cases);
+  EXPECT_THAT(text, HasSubstr("                        cases     mean        95 %   median "
+                              "     p90      max   ratio        95 %\n"));
+  EXPECT_THAT(text, HasSubstr("\nresident memory             6   25.0 %   25.0-25.0   25.0 % "
+                              "  25.0 %   25.0 %   1.250 1.250-1.250\n"));
+  EXPECT_EQ(accuracy_text(six_cases()), accuracy_text(six_cases()));
+}
+
+TEST(Accuracy, AnErrorWithinTheNoiseBesideItIsMarked) {
+  JudgedCase one = six_cases()[0];
+  one.forecast = -0.04;
+  one.noise = 0.05;
+  one.paired = 0.03;
+  one.paired_noise = 0.01;
+  EXPECT_EQ(noise_text(one), "~5.0 %, within") << "of one launch it is the calibration's";
+  EXPECT_EQ(paired_noise_text(one), "1.0 %");
+  one.passes = 2;
+  one.paired_noise = 0.03;
+  EXPECT_EQ(noise_text(one), "5.0 %, within");
+  EXPECT_EQ(paired_noise_text(one), "3.0 %, within");
+  one.noise = one.paired_noise = std::nullopt;
+  EXPECT_EQ(noise_text(one), "-");
+  EXPECT_EQ(paired_noise_text(one), "-");
+}
+
+TEST(AccuracyMarkdown, HasFiguresAndEveryCaseUnderWhatIdsShareWithSignsAndNoise) {
+  std::vector<JudgedCase> cases = six_cases();
+  cases.resize(2);
+  for (JudgedCase& one : cases) {
+    one.passes = 2;
+    one.measured_s = 0.125;
+    one.forecast = -0.04;
+    one.noise = 0.05;
+    one.paired = std::nullopt;
+    one.memory = 0.001;
+  }
+  cases[0].paired = 0.03;
+  cases[0].paired_noise = 0.01;
+  cases[1].noise = 0.03;
+  const std::string text = accuracy_markdown(cases);
+  EXPECT_THAT(text, testing::StartsWith("2 cases in up to 2 passes; "));
+  EXPECT_THAT(text, HasSubstr("\n\n|  | cases | mean | 95 % | median | p90 | max | ratio | 95 % |\n"
+                              "|---|---:|---:|---:|---:|---:|---:|---:|---:|\n"
+                              "| forecast | 2 | 4.0 % | - | 4.0 % | 4.0 % | 4.0 % | 0.960 | - |\n"));
+  EXPECT_THAT(text,
+              testing::EndsWith("\n\n| case | measured, ms | forecast | noise | paired | paired noise | peak memory |\n"
+                                "|---|---:|---:|---:|---:|---:|---:|\n"
+                                "| **`resnet18/cifar10-synthetic/`** |\n"
+                                "| `gpipe/np:2/batch:128` | 125 | -4.0 % | 5.0 %, within | +3.0 % | 1.0 % | +0.1 % |\n"
+                                "| `gpipe/np:2/batch:160` | 125 | -4.0 % | 3.0 % | - | - | +0.1 % |\n"))
+      << "by id, without columns of nothing";
+  EXPECT_EQ(accuracy_markdown({}), accuracy_text({}));
 }
 
 TEST(Accuracy, TextTableAndJsonHoldEveryCase) {

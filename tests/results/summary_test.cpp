@@ -123,6 +123,16 @@ std::vector<Record> noisy_cases(std::uint64_t cases, double sigma) {
   return out;
 }
 
+TEST(Noise, HoldsErrorsOfEitherSignThatAreNoLarger) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(is_within(-0.25, {0.25, true}));
+  EXPECT_FALSE(is_within(0.26, {0.25, true}));
+  EXPECT_FALSE(is_within(nan, {0.25, true}));
+  EXPECT_EQ(noise_percent({0.25, true}, 0.3), "25.0 %");
+  EXPECT_EQ(noise_percent({0.25, false}, -0.2), "~25.0 %, within");
+  EXPECT_EQ(noise_percent({nan, true}, 0), "-");
+}
+
 TEST(LaunchMedians, LeaveOutWhatIsNoTime) {
   Measured measured;
   const double nan = std::numeric_limits<double>::quiet_NaN();

@@ -81,6 +81,14 @@ TEST(Table, TellsHowManySamplesUpdatesTookWhereServersDoWithoutSome) {
             std::string::npos);
 }
 
+TEST(Table, MarksAnErrorThatIsWithinTheNoise) {
+  Record record = ok_record("m/d/sequential/np:1/batch:32", 100);  // whose error is 5 %
+  record.error->noise_floor = NoiseFloor{0.06, false};
+  EXPECT_NE(results_table(std::vector{record}).find("  +5.0 %  ~6.0 %, within  "), std::string::npos);
+  record.error->noise_floor = NoiseFloor{0.04, true};
+  EXPECT_EQ(results_table(std::vector{record}).find("within"), std::string::npos);
+}
+
 TEST(Table, ShowsNoNumberThatIsNotFinite) {
   std::vector<Record> records = {ok_record("m/d/sequential/np:1/batch:32", 100)};
   records[0].measured->step_time_s.median = 0;

@@ -3,6 +3,8 @@
 
 #include <csignal>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 
 #include "base/file.h"
 #include "tests/suite/front_fixture.h"
@@ -38,7 +40,11 @@ TEST_F(AccuracyTest, JudgesWhatIsThereForProgramsToo) {
   EXPECT_EQ(judged["cases"][0]["id"], gpipe);
   EXPECT_TRUE(judged["cases"][0]["paired"].is_number());
   EXPECT_EQ(judged["figures"]["forecast"]["cases"], 1);
+  EXPECT_EQ(judged["figures"]["forecast"]["mean_ci95"], nullptr) << "of a single case";
   EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--format", "csv"}).out, StartsWith("id,passes,measured_s,"));
+  EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--format", "markdown"}).out,
+              AllOf(StartsWith("1 case in up to 1 pass; "), HasSubstr("\n| forecast | 1 | "),
+                    HasSubstr("\n| **`" + small + "`** |\n| `gpipe/np:2/batch:8` | ")));
 }
 
 TEST_F(AccuracyTest, EveryPassIsCalibratedByItselfAndJudgedFromLess) {
@@ -64,7 +70,8 @@ TEST_F(AccuracyTest, EveryPassIsCalibratedByItselfAndJudgedFromLess) {
   EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--ablate"}).out,
               AllOf(HasSubstr("held-out"), HasSubstr("stale"), HasSubstr("picks the measured best in "),
                     HasSubstr("forecast without")));
-  EXPECT_EQ(run({"accuracy", "--out", "acc", "--judge", "--ablate", "--format", "csv"}).code, 2);
+  for (const char* format : {"csv", "markdown"})
+    EXPECT_EQ(run({"accuracy", "--out", "acc", "--judge", "--ablate", "--format", format}).code, 2) << format;
 }
 
 TEST_F(AccuracyTest, KeepsPairedRoundsAndPredictsThemAnew) {
@@ -97,6 +104,40 @@ TEST_F(AccuracyTest, AGivenCalibrationServesAllPassesAndACopyStaysWithEach) {
   EXPECT_EQ(count_launches("calibrate"), 1);
   for (const char* copy : {"acc/pass-1.calibration.json", "acc/pass-2.calibration.json"})
     EXPECT_EQ(read_text(path(copy)), read_text(path("own.json"))) << copy;
+}
+
+TEST_F(AccuracyTest, EveryPassHasAnOrderOfItsOwnWhichAResumedOneKeeps) {
+  const std::vector<std::string> cases = {sequential, gpipe, small + "1f1b/np:2/batch:8",
+                                          small + "data-parallel/np:2/batch:8"};
+  const auto words = [&](const std::string& out, const std::string& passes) {
+    std::vector<std::string> all = {"accuracy", "--steps", "5", "--out", out, "--passes", passes};
+    all.insert(all.end(), cases.begin(), cases.end());
+    return all;
+  };
+  /// The last ids in the order in which they were measured, as many as there are cases.
+  const auto last_measured = [&] {
+    std::vector<std::string> ids;
+    for (const std::string& line : launches()) {
+      std::istringstream fields(line);
+      std::string phase, id;
+      fields >> phase >> id;
+      if (phase == "measure") ids.push_back(id);
+    }
+    return std::vector<std::string>(ids.end() - std::ssize(cases), ids.end());
+  };
+  ASSERT_EQ(run(words("acc", "1")).code, 0);
+  const std::vector<std::string> first = last_measured();
+  ASSERT_EQ(run(words("acc", "2")).code, 0);
+  const std::vector<std::string> second = last_measured();
+  EXPECT_NE(first, second);
+  EXPECT_THAT(second, testing::UnorderedElementsAreArray(first));
+
+  ASSERT_EQ(run(words("stopped", "1")).code, 0);
+  EXPECT_EQ(last_measured(), first) << "it depends on ids and pass alone";
+  set("FAKE_RANK", second[1] + "|measure|slow|0");
+  EXPECT_EQ(run_and_signal(words("stopped", "2"), "measure " + second[1], SIGINT).code, 130);
+  EXPECT_EQ(run(words("stopped", "2")).code, 0);
+  EXPECT_EQ(last_measured(), second);
 }
 
 TEST_F(AccuracyTest, AnInterruptedPassGoesOnByTheSameCommand) {

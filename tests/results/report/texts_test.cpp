@@ -85,6 +85,11 @@ TEST(Escape, LatexTextNamesSpecialCharacters) {
   EXPECT_EQ(latex_comment("a\nb\r\\end"), "a b?\\end");
 }
 
+TEST(Escape, MarkdownCodeEndsNeitherItselfNorItsCell) {
+  EXPECT_EQ(markdown_code("a[b=1]/*c*"), "`a[b=1]/*c*`");
+  EXPECT_EQ(markdown_code("a|b`c\n\u00e4"), "`a?b?c ?`");
+}
+
 TEST(Escape, CsvQuotesAndKeepsFormulasFromSpreadsheets) {
   EXPECT_EQ(csv_text("plain"), "plain");
   EXPECT_EQ(csv_text("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
@@ -259,6 +264,18 @@ TEST(Texts, TellTheLossOfWhatIsNotSequentialTraining) {
   const Report report = report_of({other});
   EXPECT_THAT(report_page(report), HasSubstr("<br><small>loss 2.375 after 2 steps of 32 samples</small>"));
   EXPECT_THAT(report_latex_table(report), HasSubstr("local-{}update: loss 2.375 after 2 steps of 32 samples} \\\\"));
+}
+
+TEST(Texts, MarkAnErrorThatIsWithinTheNoise) {
+  Record record = ok_record(gpipe, 100);  // whose error is 5 %
+  record.error->noise_floor = NoiseFloor{0.06, false};
+  EXPECT_THAT(report_page(report_of({record})), HasSubstr("<td data-v=\"0.06\">~6.0 %, within</td>"));
+  EXPECT_THAT(
+      report_latex_table(report_of({record})),
+      AllOf(HasSubstr("& $\\sim 6.0^{\\ast}$ &"), HasSubstr("$^{\\ast}$ the error is within the noise} \\\\\n")));
+  record.error->noise_floor = NoiseFloor{0.04, true};
+  EXPECT_THAT(report_page(report_of({record})), HasSubstr("<td data-v=\"0.04\">4.0 %</td>"));
+  EXPECT_THAT(report_latex_table(report_of({record})), AllOf(HasSubstr("& $4.0$ &"), Not(HasSubstr("ast"))));
 }
 
 TEST(LatexTable, OfManyRowsMayBreakOverPages) {

@@ -75,5 +75,26 @@ TEST(Choices, CountTiesWithinTheNoiseAsRightAndTheirRegretAll) {
   EXPECT_EQ(choices_text({}), "");
 }
 
+TEST(Choices, HaveAnIntervalOfTheirMeanRegretWhereThereAreEnough) {
+  std::vector<results::JudgedCase> cases;
+  for (int group = 1; group <= 6; ++group) {
+    const std::string rest = "/np:2/batch:" + std::to_string(32 * group);
+    cases.push_back(judged("gpipe" + rest, 1, 1 + 0.1 * group));
+    cases.push_back(judged("zero1" + rest, 2, 1));
+  }
+  const auto choices = judge_choices(cases);
+  const auto few = std::span(choices).first(4);
+  EXPECT_FALSE(figures_of(few).mean_regret_ci95);
+  EXPECT_EQ(choices_json(few)["mean_regret_ci95"], nullptr);
+  const auto ends = figures_of(choices).mean_regret_ci95;
+  ASSERT_TRUE(ends);
+  EXPECT_GT(ends->first, 0.1);
+  EXPECT_LT(ends->first, 0.35);
+  EXPECT_GT(ends->second, 0.35);
+  EXPECT_LT(ends->second, 0.6);
+  EXPECT_THAT(choices_text(choices), HasSubstr("regret 35.0 % in the mean (95 %: "));
+  EXPECT_EQ(choices_json(choices)["mean_regret_ci95"][1], ends->second);
+}
+
 }  // namespace
 }  // namespace parabench::suite

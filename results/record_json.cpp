@@ -227,6 +227,7 @@ json to_json(const Predicted& predicted) {
           {"calibrated_by", predicted.calibrated_by ? to_json(*predicted.calibrated_by) : json()},
           {"method", "simulated"},  // closed forms are second opinions
           {"second_opinion_step_time_s", predicted.second_opinion_step_time_s},
+          {"broken_assumptions", predicted.broken_assumptions},
           {"timeline", to_json(predicted.timeline)}};
 }
 

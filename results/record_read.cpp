@@ -195,6 +195,8 @@ Predicted predicted(const JsonReader& value) {
   for (const auto& [name, seconds] : value.at("second_opinion_step_time_s").members()) {
     out.second_opinion_step_time_s[name] = real(seconds);
   }
+  if (value.has("broken_assumptions"))  // unknown to files of schema 1.15
+    out.broken_assumptions = value.get<std::map<std::string, std::vector<std::string>>>("broken_assumptions");
   out.timeline = timeline(value);
   return out;
 }

@@ -80,9 +80,6 @@ double own_seconds(const plan::Plan& plan, const TimeModel& time) {
 /// What a rank computes, and what its lanes of collectives move, of which the last run's has nothing to hide behind.
 struct Overlap {
   double own = 0, backward = 0, sums = 0, last = 0;
-
-  /// Whether the backward can hide all but the last.
-  bool hides() const { return sums - last <= backward; }
 };
 Overlap overlap(const plan::Plan& plan, const TimeModel& time) {
   auto [own, backward, sums, last] = Overlap{};
@@ -156,10 +153,15 @@ double overlapped_opinion(const plan::Plan& plan, const TimeModel& time) {
   return overlapped_step(of.own, of.backward, of.sums, of.last);
 }
 
+bool backward_hides(const plan::Plan& plan, const TimeModel& time) {
+  if (plan::has_collectives(plan.ranks[0], plan::Payload::parameters)) return false;
+  const Overlap of = overlap(plan, time);
+  return of.sums - of.last <= of.backward;
+}
+
 void add_copy_opinions(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time,
                        std::map<std::string, double>& opinions) {
-  if (plan.spec.recompute == Recompute::none && overlap(plan, time).hides())
-    opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, time);
+  opinions["ddlbench_eq_5_1"] = data_parallel_opinion(plan, sizes, time);
   if (plan.room.weights > 0) {
     opinions["fully_sharded"] = fully_sharded_opinion(plan, time);
   } else if (plan::has_collectives(plan.ranks[0], plan::Payload::gradient_shares)) {

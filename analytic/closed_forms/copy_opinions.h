@@ -19,5 +19,8 @@ double server_opinion(const plan::Plan& plan, const Sizes& sizes, const TimeMode
 double local_opinion(const plan::Plan& plan, const TimeModel& time);
 /// Of sums beside the backward, which hides all but the last where it takes long enough.
 double overlapped_opinion(const plan::Plan& plan, const TimeModel& time);
+/// Whether the backward of copies can hide all collectives but the last run's. False where they gather weights, too,
+/// ahead of other passes or behind the updates.
+bool backward_hides(const plan::Plan& plan, const TimeModel& time);
 
 }  // namespace parabench::analytic

@@ -8,6 +8,7 @@
 
 #include "analytic/closed_forms/closed_forms.h"
 #include "analytic/closed_forms/sequential_seconds.h"
+#include "analytic/costs/sum_times.h"
 #include "parallelism/plan/partition/replicated_stage.h"
 #include "parallelism/plan/schedules/one_forward_one_backward.h"
 #include "parallelism/plan/strategies/stage_widths.h"
@@ -115,7 +116,7 @@ std::optional<double> schedule_makespan(const plan::Plan& plan, const TimeModel&
   return strategy.makespan.of(strategy.pipe(plan.spec), mean);
 }
 
-/// The most that any rank spends on such operations, per step.
+/// The most that any rank spends on such operations, per step, each as long as it takes while nothing else runs.
 template <class Counts>
 double most_seconds(const plan::Plan& plan, const TimeModel& time, Counts counts) {
   double most = 0;
@@ -123,7 +124,7 @@ double most_seconds(const plan::Plan& plan, const TimeModel& time, Counts counts
     double seconds = 0;
     for (const plan::Lane& lane : plan.ranks[rank.value].lanes)
       for (const plan::Op& op : lane.ops)
-        if (counts(op)) seconds += time.seconds(plan, rank, op, plan::computing_ranks(plan)) / plan.steps;
+        if (counts(op)) seconds += time.seconds(plan, rank, op, 1) / plan.steps;
     most = std::max(most, seconds);
   }
   return most;
@@ -160,16 +161,15 @@ void add_pipeline_opinions(const plan::Plan& plan, const TimeModel& time, std::m
     opinions["busiest_rank"] = most_seconds(
         plan, time, [](const plan::Op& op) { return plan::lane_kind(op.kind) == plan::LaneKind::compute; });
   }
-  const bool as_in_the_thesis =
-      plan.spec.dp == 1 && plan.spec.recompute == Recompute::none && pieces >= plan.stages - 2;
-  if (alternates && as_in_the_thesis)
+  // Equation 6.2 has a term for each of m - (W - 2) micro-batches, and neither says anything of copies.
+  if (alternates && plan.spec.dp == 1 && pieces >= plan.stages - 2)
     opinions["ddlbench_eq_6_1_6_2"] = gpipe_compute(sequential_seconds(plan, time), plan.stages, pieces) +
                                       gpipe_communication(boundary_seconds(plan, time), pieces);
 }
 
 double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
   const StagePasses passes = stage_passes(plan, time);
-  const plan::ReplicaLink link{time.link(plan).bytes_per_s, plan::sync_model(plan.spec)};
+  const double neighbours = time.link(plan).bytes_per_s;
   const int pieces = plan::micro_batches(plan);
   double period = 0;
   for (const double seconds : boundary_seconds(plan, time)) period = std::max(period, 2 * pieces * seconds);
@@ -180,9 +180,11 @@ double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeMode
         .seconds = pieces * (passed + recomputed_pass(plan, time, plan::holders(plan, stage).front(), stage)),
         .weight_bytes = sizes.parameter_bytes(plan, first, last.value - first.value + 1),
         .input_bytes = 0};
+    const std::vector<Rank> replicas = plan::holders(plan, stage);
+    const plan::ReplicaLink link{neighbours, plan::sync_model(plan.spec),
+                                 ring_bytes_per_s(time, sizes, plan, replicas).value_or(neighbours)};
     const int width = plan.versions[stage.value].steps_per_update;
-    period = std::max(
-        period, plan::stage_period(load, width, link) + update_seconds(plan, time, plan::holders(plan, stage).front()));
+    period = std::max(period, plan::stage_period(load, width, link) + update_seconds(plan, time, replicas.front()));
   }
   return period;
 }

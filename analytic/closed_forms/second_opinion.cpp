@@ -1,5 +1,7 @@
 #include "analytic/closed_forms/second_opinion.h"
 
+#include <utility>
+
 #include "analytic/closed_forms/copy_opinions.h"
 #include "analytic/closed_forms/pipeline_opinions.h"
 
@@ -24,6 +26,21 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
     add_pipeline_opinions(plan, time, opinions);
   }
   return opinions;
+}
+
+std::map<std::string, std::vector<std::string>> broken_assumptions(const plan::Plan& plan, const TimeModel& time,
+                                                                   const std::map<std::string, double>& opinions) {
+  std::map<std::string, std::vector<std::string>> broken;
+  for (const auto& [name, seconds] : opinions) {
+    if (!name.starts_with("ddlbench")) continue;
+    std::vector<std::string> sentences;
+    if (plan::uses(plan, plan::OpKind::recompute))
+      sentences.emplace_back("the forwards that run again are not counted");
+    if (plan.stages == 1 && !backward_hides(plan, time))
+      sentences.emplace_back("the backward does not hide all collectives but the last");
+    if (!sentences.empty()) broken.emplace(name, std::move(sentences));
+  }
+  return broken;
 }
 
 }  // namespace parabench::analytic

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "analytic/costs/time_model.h"
 #include "analytic/memory/sizes.h"
@@ -11,8 +12,8 @@ namespace parabench::analytic {
 
 /// Step times by the closed forms of closed_forms.h that apply to the plan:
 ///   one rank                         sum_of_operations, one after the other
-///   replicas of one stage            ddlbench_eq_5_1, which exposes the last sum alone, where the backward is long
-///                                    enough to hide the others; and of the following the one that applies:
+///   replicas of one stage            ddlbench_eq_5_1, which exposes the last sum alone, and of the following the one
+///                                    that applies:
 ///                                    decoupled_all_reduce where what the next forward reads first is gathered first,
 ///                                    fully_sharded where weights are gathered before they are read, hybrid_sharded
 ///                                    where groups of ranks share and whole weights stay, priority_order where
@@ -20,14 +21,22 @@ namespace parabench::analytic {
 ///                                    norms (sync_bn:on), which nothing hides. Alone: local_steps where each trains
 ///                                    for itself between averages, parameter_server where servers update,
 ///                                    compressed_sums
-///   pipeline with whole backwards    unequal_stages; of one copy without recomputation ddlbench_eq_6_1_6_2, which
-///                                    counts messages only where micro-batches are not fewer than W - 2
+///   pipeline with whole backwards    of one stage per rank: unequal_stages, and of one copy ddlbench_eq_6_1_6_2,
+///                                    unless its micro-batches are fewer than W - 2
 ///   other pipelines that drain       schedule_formula: the makespan in its row
 ///   pipelines that do not            pipedream_planner: the slowest stage, its update included, or boundary, sums
 ///                                    priced as the case's `sync` says
-///   of all others                    busiest_rank: the most that a rank has to compute, which no order goes below
+///   of all others                    busiest_rank: the most that a rank has to compute while no other one does, which
+///                                    no order goes below that has one operation of a rank after the other
 /// Recomputation adds to pipelines what the rank with most of it takes for it: in the drain it fills the bubble. Copies
-/// add the sums of the rank with most of them, which begin when the pipeline has drained (Narayanan et al., SC'21).
+/// add the sums of the rank with most of them, which begin when the pipeline has drained (Narayanan et al., SC'21). To
+/// DDLBench's equations neither is added: they stand as they are in the thesis (Jansen 2020).
 std::map<std::string, double> second_opinions(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time);
+
+/// What DDLBench's equations among these `opinions` assume and the plan does not keep: a sentence each, by the
+/// equation's name, and no name of one whose assumptions hold. That stages are equal, messages pass in lock-step and
+/// sums go around a ring is not asked.
+std::map<std::string, std::vector<std::string>> broken_assumptions(const plan::Plan& plan, const TimeModel& time,
+                                                                   const std::map<std::string, double>& opinions);
 
 }  // namespace parabench::analytic

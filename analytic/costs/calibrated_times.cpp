@@ -1,6 +1,7 @@
 #include "analytic/costs/calibrated_times.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -85,12 +86,17 @@ class CalibratedTimes final : public TimeModel {
 
   Link link(const plan::Plan& plan) const override {
     const std::vector<Rank> holders = plan::holders(plan, StageId(0));
-    const auto p = static_cast<int>(holders.size());
-    if (p == 1 || !plan.servers.empty()) return line(slowest_message_curve(measured_->calibration, plan), 1, 1);
-    // The link over which a ring would reduce as fast: 2 (p-1) steps of 1/p of the bytes.
-    const Curve sums =
-        measured_or_derived_curve(measured_->calibration, plan.spec, group_shape(plan.placement, holders));
-    return line(sums, 2 * (p - 1), 2 * (p - 1.0) / p);
+    if (holders.size() == 1 || plan.stages > 1 || !plan.servers.empty())
+      return line(slowest_message_curve(measured_->calibration, plan), 1, 1);
+    if (!plan::has_collectives(plan.ranks[0], plan::Payload::gradient_shares)) return ring(plan, holders);
+    // Nothing is summed among all of them at once: of the groups of a rank the one with the slowest link.
+    Link slowest{.bytes_per_s = std::numeric_limits<double>::infinity()};
+    for (const plan::Lane& lane : plan.ranks[0].lanes) {
+      if (lane.key.kind != plan::LaneKind::collectives) continue;
+      const Link one = ring(plan, plan.groups[lane.key.group.value].ranks);
+      if (one.bytes_per_s < slowest.bytes_per_s) slowest = one;
+    }
+    return slowest;
   }
 
   int cores() const override { return measured_->calibration.machine.cores; }
@@ -102,6 +108,14 @@ class CalibratedTimes final : public TimeModel {
   /// Ranks of other hosts get into nobody's way.
   static int neighbours(const plan::Plan& plan, Rank rank, int busy_ranks) {
     return std::min(busy_ranks, ranks_beside(plan.placement, rank, busy_ranks));
+  }
+
+  /// The link over which a ring would reduce as fast as these ranks do: 2 (p-1) steps of 1/p of the bytes.
+  Link ring(const plan::Plan& plan, const std::vector<Rank>& members) const {
+    const auto p = static_cast<int>(members.size());
+    const Curve sums =
+        measured_or_derived_curve(measured_->calibration, plan.spec, group_shape(plan.placement, members));
+    return line(sums, 2 * (p - 1), 2 * (p - 1.0) / p);
   }
 
   /// Latency and rate of one of `steps` hops that together carry `share` of a curve's bytes.

@@ -94,6 +94,7 @@ Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& t
   result.step_parts = step_parts(plan, time, busiest_rank(result.ranks));
   result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s, counted);
   result.second_opinion_step_time_s = second_opinions(counted, sizes, time);
+  result.broken_assumptions = broken_assumptions(counted, time, result.second_opinion_step_time_s);
   return result;
 }
 

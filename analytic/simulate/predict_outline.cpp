@@ -86,6 +86,7 @@ Predicted predict_outline(const plan::PipelineOutline& outline, const Sizes& siz
   result.step_parts = step_parts(window, time, busiest);
   result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s, window);
   result.second_opinion_step_time_s = second_opinions(plan, sizes, time);
+  result.broken_assumptions = broken_assumptions(plan, time, result.second_opinion_step_time_s);
   // Counted over all passes, of which the outline lists the first ones.
   if (const auto opinion = result.second_opinion_step_time_s.find("busiest_rank");
       opinion != result.second_opinion_step_time_s.end())

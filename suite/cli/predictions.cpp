@@ -137,6 +137,12 @@ void print_terms(const Prediction& prediction, std::ostream& out) {
   }
 }
 
+/// " (...; ...)", what a closed form assumes and the case does not keep; "" where there is nothing.
+std::string broken_text(const Predicted& predicted, const std::string& opinion) {
+  const auto broken = predicted.broken_assumptions.find(opinion);
+  return broken == predicted.broken_assumptions.end() ? "" : fmt::format(" ({})", fmt::join(broken->second, "; "));
+}
+
 void print_step(const Prediction& prediction, const PredictionSetting& setting, std::ostream& out) {
   const Forecast& forecast = prediction.outlook->forecast;
   const Predicted& predicted = forecast.predicted;
@@ -155,10 +161,13 @@ void print_step(const Prediction& prediction, const PredictionSetting& setting, 
                prediction.outlook->changed->throughput_samples_per_s);
   }
   for (const auto& [name, seconds] : predicted.second_opinion_step_time_s) {
-    fmt::print(out, "  second opinion  {} {}", human_seconds(seconds), name);
-    if (prediction.outlook->changed) {
-      const double now = prediction.outlook->changed->second_opinion_step_time_s.at(name);
-      fmt::print(out, "; what-if {}, {}", human_seconds(now), ratio_text(seconds, now));
+    fmt::print(out, "  second opinion  {} {}{}", human_seconds(seconds), name, broken_text(predicted, name));
+    if (const auto& changed = prediction.outlook->changed) {
+      const auto now = changed->second_opinion_step_time_s.find(name);
+      // A schedule's formula holds for some times of passes alone.
+      if (now != changed->second_opinion_step_time_s.end())
+        fmt::print(out, "; what-if {}, {}{}", human_seconds(now->second), ratio_text(seconds, now->second),
+                   broken_text(*changed, name));
     }
     out << '\n';
   }

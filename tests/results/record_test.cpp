@@ -218,6 +218,15 @@ TEST(RecordJson, TheLaunchesBehindAPredictionSurviveTheRoundTrip) {
   EXPECT_FALSE(read(written).predicted->calibrated_by) << "of schema 1.12";
 }
 
+TEST(RecordJson, BrokenAssumptionsSurviveTheRoundTrip) {
+  const Record record = ok_record(gpipe, 400);
+  json written = to_json(record);
+  EXPECT_FALSE(record.predicted->broken_assumptions.empty());
+  EXPECT_EQ(read(written).predicted->broken_assumptions, record.predicted->broken_assumptions);
+  written["predicted"].erase("broken_assumptions");
+  EXPECT_TRUE(read(written).predicted->broken_assumptions.empty()) << "of schema 1.15";
+}
+
 TEST(RecordJson, OlderFilesKnowNoCanaries) {
   json written = to_json(ok_record(gpipe, 400));
   written["measured"].erase("canary");

@@ -62,6 +62,7 @@ Predicted predicted(const Case& spec, double step) {
   out.calibrated_by = LaunchesBehind{3, "2026-10-04T12:00:00Z", "2026-10-05T12:00:00Z", 0.03125};
   out.timeline = timeline(spec.np, 1.1 * step);
   out.second_opinion_step_time_s = {{"thesis-5.1", 1.1 * step}};
+  out.broken_assumptions = {{"thesis-5.1", {"the forwards that run again are not counted"}}};
   return out;
 }
 

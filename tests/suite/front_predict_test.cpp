@@ -47,6 +47,17 @@ TEST_F(PredictTest, WhatIfStandsBesideThePredictionWithItsRatio) {
   EXPECT_EQ(value(one["what_if"]["predicted"], "update[stage 0]"), value(one["predicted"], "update[stage 0]"));
 }
 
+TEST_F(PredictTest, DdlbenchsEquationStandsBesideItsOwnCasesAndSaysWhatItLeavesOut) {
+  const std::string of_the_set = "resnet18/cifar10-synthetic/gpipe/np:4/batch:2048/micro:32/recompute:except-last";
+  const std::string left_out = "the forwards that run again are not counted", equation = "ddlbench_eq_6_1_6_2";
+  const Outcome text = run({"predict", of_the_set, "--what-if", "flops=x2"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr(equation + " (" + left_out + "); what-if "));
+  const json predicted = json::parse(run({"predict", of_the_set, "--json"}).out)[0]["predicted"];
+  EXPECT_GT(predicted.at("second_opinion_step_time_s").at(equation), 0);
+  EXPECT_EQ(predicted.at("broken_assumptions").at(equation), json::array({left_out}));
+}
+
 TEST_F(PredictTest, MoreCoresHelpRanksThatTakeTurns) {
   const std::string wide = small + "data-parallel/np:4/batch:8/threads:64";
   const json one = json::parse(run({"predict", wide, "--what-if", "cores=256", "--json"}).out)[0];

@@ -87,6 +87,22 @@ TEST(CalibratedCosts, UpdatesAreThoseOfTheOptimizer) {
   EXPECT_DOUBLE_EQ(calibrated_costs(calibration, model).time->seconds(plan, Rank(0), update_one, 1), 2.5 * sgd + .5);
 }
 
+TEST(CalibratedCosts, UpdatesAreThoseOfTheThreadsAndOfTheBytesOfAParameter) {
+  const models::ModelSpec model = chain(2);
+  plan::Plan plan = test_plan(case_of("sequential", 1, 4), 2);
+  const plan::Op update = plan::update(SegmentId(0), 1, StepId(0), VersionId(1));
+  Calibration known = measured(model);
+  known.update_s_per_parameter[{DeviceKind::cpu, "sgd", 1, 8}] = {{1, 7}};
+  const Costs cost = calibrated_costs(known, model);
+  const double fp32 = cost.time->seconds(plan, Rank(0), update, 1) - .5;
+  plan.spec.precision = Precision::tf32;
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), update, 1), fp32 + .5) << "as wide as fp32";
+  plan.spec.precision = Precision::fp64;
+  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), update, 1), 7 * fp32 + .5);
+  plan.spec.threads = 2;
+  EXPECT_THAT(error_of(*cost.time, plan, update, 1), HasSubstr("optimizer:sgd, threads:2, 8 bytes a parameter"));
+}
+
 TEST(CalibratedCosts, MessagesReductionsAndUpdates) {
   const models::ModelSpec model = chain(2);
   const Calibration known = measured(model);
@@ -279,6 +295,16 @@ TEST(CalibratedCosts, ReplicasNeedNoMessagesMeasured) {
       cost.time->seconds(plan, Rank(0), plan::all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1);  // of 64 bytes
   EXPECT_DOUBLE_EQ(ring_all_reduce(2, 64, link.latency_s, 1 / link.bytes_per_s, 0), reduction);
   EXPECT_EQ(second_opinions(plan, model, *cost.time).count("ddlbench_eq_5_1"), 1u);
+}
+
+TEST(CalibratedCosts, ReplicasThatShareInGroupsNeedNoSumsAmongAllMeasured) {
+  const models::ModelSpec model = chain(2);
+  const Calibration known = measured(model);
+  Case spec = case_of("zero1", 4, 4);
+  spec.shard = 2;
+  const Link link = calibrated_costs(known, model).time->link(test_plan(spec, 2));
+  EXPECT_DOUBLE_EQ(link.latency_s, .5);
+  EXPECT_DOUBLE_EQ(link.bytes_per_s, 64);
 }
 
 TEST(CalibratedCosts, NameWhatWasNeverMeasured) {

@@ -60,6 +60,7 @@ void expect_same(const Predicted& a, const Predicted& b, const std::string& what
   ASSERT_EQ(a.second_opinion_step_time_s.size(), b.second_opinion_step_time_s.size()) << what;
   for (const auto& [name, seconds] : b.second_opinion_step_time_s)
     expect_near(a.second_opinion_step_time_s.at(name), seconds, seconds, what + name);
+  EXPECT_EQ(a.broken_assumptions, b.broken_assumptions) << what;
   ASSERT_EQ(a.terms.size(), b.terms.size()) << what;
   for (std::size_t t = 0; t < a.terms.size(); ++t) {
     EXPECT_EQ(a.terms[t].name, b.terms[t].name) << what;

@@ -95,6 +95,17 @@ TEST(Predict, ReplicasOfAPipedreamStageShareItsMiniBatches) {
   EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 3, 1e-9);
 }
 
+TEST(Predict, SumsOfAPipedreamStageArePricedAsThoseOfItsOwnReplicas) {
+  Case spec = case_of("pipedream", 4, 1);
+  spec.strategy.parameters = {{"replicas", "1-3"}};
+  // Ranks sum the whole model, two layers alike, in 100 s.
+  const HandCosts costs(KindSeconds{.all_reduce = 100, .update = 1});
+  const Predicted p = predict(test_plan(spec, 2, 60), chain(2), costs, costs, 12, 48);
+  EXPECT_NEAR(term(p, "planner_period"), 50. / 3, 1e-9);
+  EXPECT_NEAR(term(p, "data_parallel_period"), 100. / 4, 1e-9);
+  EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 50. / 3 + 1. / 3, 1e-9) << "and its updates";
+}
+
 TEST(Predict, FillingAReplicatedPipelineCountsInNoStepEvenWhereTheWindowHoldsNoWholePattern) {
   for (const auto& [replicas, period] : std::map<std::string, double>{{"5-3", 1}, {"4-5", .75}, {"7-3", 1}}) {
     Case spec = case_of("pipedream", replicas[0] - '0' + replicas[2] - '0', 1);
@@ -149,8 +160,10 @@ TEST(Predict, GathersInTheForwardsOrderLetItBeginBeforeTheyHaveEnded) {
   };
   // Passes take 9 s, the last sum one more, then the gathers: all three, or one and what two have left of the forwards.
   EXPECT_DOUBLE_EQ(predicted("zero1").step_time_s, 18);
-  EXPECT_THAT(predicted("zero1").second_opinion_step_time_s, ElementsAre(Key("overlapped_sums")))
-      << "no opinion of DDLBench's, which lets the backward hide 8 s of collectives";
+  EXPECT_THAT(predicted("zero1").second_opinion_step_time_s,
+              ElementsAre(Key("ddlbench_eq_5_1"), Key("overlapped_sums")));
+  EXPECT_THAT(predicted("zero1").broken_assumptions,
+              ElementsAre(testing::Pair("ddlbench_eq_5_1", ElementsAre(HasSubstr("does not hide")))));
   EXPECT_DOUBLE_EQ(predicted("dear").step_time_s, 17);
   EXPECT_DOUBLE_EQ(predicted("dear").second_opinion_step_time_s.at("decoupled_all_reduce"), 6 + 9);
 }

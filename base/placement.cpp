@@ -51,12 +51,6 @@ int ranks_beside(const Placement& placement, Rank rank, int ranks) {
   return static_cast<int>(std::ranges::count(placement.host_of_rank, host_of(placement, rank)));
 }
 
-int place_on_host(const Placement& placement, Rank rank) {
-  if (placement.host_of_rank.empty()) return rank.value;
-  const auto own = placement.host_of_rank.begin() + rank.value;
-  return static_cast<int>(std::count(placement.host_of_rank.begin(), own, *own));
-}
-
 Rank first_on_fullest_host(const Placement& placement) {
   const std::map<int, int> count = counts(placement.host_of_rank);
   if (count.empty()) return Rank(0);

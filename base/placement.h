@@ -26,8 +26,6 @@ int host_count(const Placement& placement);
 bool on_one_host(const Placement& placement, Rank a, Rank b);
 /// Of `ranks` ranks those on the host of `rank`, itself among them.
 int ranks_beside(const Placement& placement, Rank rank, int ranks);
-/// How many lower ranks are on the host of `rank`.
-int place_on_host(const Placement& placement, Rank rank);
 /// The lowest rank of the host that has most of them.
 Rank first_on_fullest_host(const Placement& placement);
 /// Of `ranks` ranks those on that host: as many compute at once where most do.

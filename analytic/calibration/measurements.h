@@ -25,7 +25,9 @@ class MeasuredLayers {
  public:
   MeasuredLayers(const Calibration& calibration, const Sizes& sizes);
 
-  /// Interpolated between numbers of samples and of busy ranks, and beyond those of samples (interpolate.h).
+  /// Interpolated between numbers of samples and of busy ranks, and beyond those of samples (interpolate.h). Of more
+  /// ranks than cores the line from one to all of them says that ranks go on where they ran before: each of the others
+  /// that run is as likely beside it as any.
   double at(const Case& spec, int layer, int samples, int busy_ranks, const LayerFigure& figure) const;
   /// Whether that was measured with so many busy ranks, or more.
   bool has(const Case& spec, int layer, int busy_ranks, Measured what) const;

@@ -65,14 +65,6 @@ std::map<RankCountKey, Curve> Calibration::*share_curves(plan::OpKind collective
   return nullptr;
 }
 
-std::vector<int> busy_levels(const plan::Plan& plan, int cores) {
-  const int all = ranks_on_fullest_host(plan.placement, plan.spec.np);
-  std::set<int> levels = {1, all};
-  if (measured_device(plan.spec) == DeviceKind::cpu)
-    levels.insert(std::clamp(cores / threads_of_operation(plan.spec), 1, all));
-  return {levels.begin(), levels.end()};
-}
-
 CalibrationScope calibration_scope(const plan::Plan& plan) {
   return {.samples = sample_counts(plan),
           .split_backwards = plan::uses(plan, plan::OpKind::backward_input),
@@ -89,7 +81,8 @@ Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec
   Calibration promised;
   promised.machine = machine;
   const Sizes sizes(model);
-  for (const int busy : busy_levels(plan, machine.cores)) {
+  const int all = ranks_on_fullest_host(plan.placement, spec.np);
+  for (const int busy : std::set<int>{1, all}) {
     for (const int samples : scope.samples) {
       const std::vector<double> seconds = layer_seconds(nullptr, machine, sizes, spec, samples);
       for (std::size_t l = 0; l < model.layers.size(); ++l) {

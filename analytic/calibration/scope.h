@@ -27,11 +27,7 @@ struct SharesOfGroup {
   auto operator<=>(const SharesOfGroup&) const = default;
 };
 
-/// How many ranks of a host are busy at the same time while layers and updates of a plan are timed, ascending: one, all
-/// of the fullest host, and where these are more than its `cores` serve, as many as have theirs to themselves. Where
-/// more run, each takes as much longer as they are more; so times between are on lines between these.
-std::vector<int> busy_levels(const plan::Plan& plan, int cores);
-
+/// Layers are timed alone and, where hosts have several ranks, with all of them busy; so are updates and copies.
 struct CalibrationScope {
   std::vector<int> samples;           ///< of the chains of layers, ascending
   bool split_backwards = false;       ///< of the layers, too

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analytic/costs/curve_times.h"
+#include "analytic/costs/update_words.h"
 
 namespace parabench::analytic {
 namespace {

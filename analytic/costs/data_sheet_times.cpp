@@ -10,6 +10,7 @@
 #include "analytic/costs/data_sheet_links.h"
 #include "analytic/costs/data_sheet_rates.h"
 #include "analytic/costs/gpu_sheet.h"
+#include "analytic/costs/update_words.h"
 #include "base/counted.h"
 #include "base/units_text.h"
 

@@ -7,12 +7,13 @@
 #include <numeric>
 #include <span>
 #include <tuple>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <variant>
 
+#include "analytic/memory/asked_bytes.h"
 #include "analytic/memory/pass_spans.h"
+#include "analytic/memory/skip_spans.h"
 #include "base/compression.h"
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/input_pieces.h"
@@ -23,24 +24,6 @@ namespace parabench::analytic {
 namespace {
 
 constexpr double forever = std::numeric_limits<double>::infinity();
-
-/// A skip that leaves the rank, as a key.
-struct Place {
-  plan::Payload payload;
-  int segment, micro_batch, step;
-  int port = 0;
-  bool operator==(const Place&) const = default;
-};
-struct PlaceHash {
-  std::size_t operator()(const Place& p) const {
-    auto h = static_cast<std::uint64_t>(p.payload);
-    for (const int field : {p.segment, p.micro_batch, p.step, p.port}) {
-      h = (h ^ static_cast<std::uint32_t>(field)) * 0x9e3779b97f4a7c15ULL;
-      h ^= h >> 32;
-    }
-    return h;
-  }
-};
 
 bool multiplies_matrices(std::span<const models::LayerSpec> layers) {
   return std::ranges::any_of(layers, [](const models::LayerSpec& layer) {
@@ -60,9 +43,9 @@ class Ledger {
         ports_(plan),
         spans_(timeline.ranks[rank.value]),
         passes_(plan, rank, spans_),
-        known_(plan::segments_held(plan, rank).size()) {
+        skips_(plan, rank, spans_, passes_),
+        asked_(plan::segments_held(plan, rank).size()) {
     for_each_op([&](const plan::Op& op, const plan::Span& span) {
-      if (op.kind == plan::OpKind::send && op.port > 0) sends_.try_emplace(place(op.payload, op), &span);
       if (op.kind == plan::OpKind::add) pushed_until_[{op.segment, op.step, op.peer}] = span.end;
     });
     if (plan.taken > 0) find_dropped();
@@ -88,40 +71,28 @@ class Ledger {
   bool has_resident_input() const { return plan_.spec.input == InputKind::resident; }
   bool on_gpu() const { return plan_.spec.device == DeviceKind::cuda; }
   bool has_gradient_arena() const { return plan::reduces(program()) && !plan::sums_by_reducer(plan_.spec); }
-  static Place place(plan::Payload payload, const plan::Op& op) {
-    return {payload, op.segment.value, op.micro_batch.value, op.step.value, op.port};
-  }
   const plan::Span* find(plan::OpKind kind, const plan::Op& op, int segments_away = 0) const {
     return passes_.find(kind, op, segments_away);
+  }
+  const plan::Span* find_input_gradient(const plan::Op& op, int segments_away = 0) const {
+    return passes_.find_input_gradient(op, segments_away);
   }
   const plan::Span* find_send(plan::Payload payload, const plan::Op& op) const {
     return passes_.find_send(payload, op);
   }
-  const plan::Span* find(const Place& place) const {
-    const auto found = sends_.find(place);
-    return found == sends_.end() ? nullptr : found->second;
-  }
-
-  enum class Asked { saved, peak, for_weights, input, payload };
-  /// What operations take that differ in their micro-batch, of as many samples, and step alone is the same: it is asked
-  /// for once.
+  using Of = AskedBytes::Of;
   template <class Ask>
-  std::int64_t bytes(Asked what, const plan::Op& op, Ask ask) {
-    const Known key{what, op.kind, op.payload, op.accumulates, op.discards, op.port, samples_of(plan_, rank_, op), 0};
-    auto& known = known_[passes_.row(op.segment)];
-    const auto found = std::ranges::find_if(known, [&](const Known& other) { return other.is_same_question(key); });
-    if (found != known.end()) return found->bytes;
-    known.push_back(key);
-    return known.back().bytes = ask();
+  std::int64_t bytes(Of of, const plan::Op& op, Ask ask) {
+    return asked_.bytes(passes_.row(op.segment), of, op, samples_of(plan_, rank_, op), ask);
   }
   std::int64_t saved_bytes(const plan::Op& op) {
-    return bytes(Asked::saved, op, [&] { return memory_.saved_bytes(plan_, rank_, op); });
+    return bytes(Of::saved, op, [&] { return memory_.saved_bytes(plan_, rank_, op); });
   }
   std::int64_t peak_bytes(const plan::Op& op) {
-    return bytes(Asked::peak, op, [&] { return memory_.peak_bytes(plan_, rank_, op); });
+    return bytes(Of::peak, op, [&] { return memory_.peak_bytes(plan_, rank_, op); });
   }
   std::int64_t payload_bytes(const plan::Op& op) {
-    return bytes(Asked::payload, op, [&] { return sizes_.payload_bytes(plan_, rank_, op); });
+    return bytes(Of::payload, op, [&] { return sizes_.payload_bytes(plan_, rank_, op); });
   }
 
   void hold(MemoryCategory category, std::int64_t bytes, double from, double until,
@@ -247,40 +218,14 @@ class Ledger {
          MemorySource::communication_stream);
   }
 
-  /// Whether the rank computes the piece of `op` on another segment too.
-  bool computes_here(const plan::Op& op, SegmentId other) const {
-    return plan::replica_of(plan_, rank_, other) == plan::replica_of(plan_, rank_, op.segment) &&
-           find(plan::OpKind::forward, op, other.value - op.segment.value);
-  }
-
-  /// When the last of those that take a skip on this rank has run its backward; minus infinity where none does.
-  double taken_until(const plan::Op& op, int tensor) const {
-    double until = -forever;
-    for (const plan::SkipPort& skip : plan_.skips) {
-      if (skip.tensor != tensor || !computes_here(op, skip.to)) continue;
-      const int away = skip.to.value - op.segment.value;
-      const plan::Span* backward = find_input_gradient(op, away);
-      until = std::max(until, (backward ? backward : find(plan::OpKind::forward, op, away))->end);
-    }
-    return until;
-  }
-
   /// A received skip.
   void add_skip(const plan::Op& op, const plan::Span& span) {
     const std::int64_t bytes = sizes_.payload_bytes(plan_, rank_, op);
     const plan::Span* forward = find(plan::OpKind::forward, op);
     if (!forward) return;
     hold(MemoryCategory::communication, bytes, span.start, forward->start, MemorySource::communication_stream);
-    hold(MemoryCategory::activations, bytes, forward->start, taken_until(op, plan_.skips[op.port - 1].tensor),
+    hold(MemoryCategory::activations, bytes, forward->start, skips_.taken_until(op, plan_.skips[op.port - 1].tensor),
          MemorySource::communication_stream);
-  }
-
-  /// The end of a message of a skip that follows a pass; minus infinity where there is none.
-  double sent_until(plan::Payload payload, const plan::Op& pass, int port) const {
-    Place there = place(payload, pass);
-    there.port = port;
-    const plan::Span* send = find(there);
-    return send ? send->end : -forever;
   }
 
   /// What a forward without a graph makes for other segments: until these have run their backwards, and it is sent.
@@ -291,10 +236,10 @@ class Ledger {
       if (std::exchange(before, tensor) == tensor) continue;
       const Sizes::SkipMemory memory = sizes_.skip_memory(plan_, op.segment, tensor);
       if (memory == Sizes::SkipMemory::input) continue;  // held for the recompute anyway
-      double until = taken_until(op, tensor);
+      double until = skips_.taken_until(op, tensor);
       for (int same = port; same > 0 && same <= std::ssize(plan_.skips) && plan_.skips[same - 1].tensor == tensor;
            ++same)
-        until = std::max(until, sent_until(plan::Payload::activation, op, same));
+        until = std::max(until, skips_.sent_until(plan::Payload::activation, op, same));
       const double from = memory == Sizes::SkipMemory::output ? std::max(span.end, output_until) : span.end;
       hold(MemoryCategory::activations, sizes_.skip_bytes(plan_, rank_, op, tensor), from, until);
     }
@@ -307,14 +252,14 @@ class Ledger {
       const plan::SkipPort& skip = plan_.skips[port - 1];
       double until = -forever;
       bool is_first = true;
-      if (computes_here(op, skip.from)) until = find_input_gradient(op, skip.from.value - op.segment.value)->end;
+      if (skips_.computes_here(op, skip.from)) until = find_input_gradient(op, skip.from.value - op.segment.value)->end;
       for (int other = 1; other <= std::ssize(plan_.skips); ++other) {
         const plan::SkipPort& same = plan_.skips[other - 1];
-        if (same.tensor != skip.tensor || !computes_here(op, same.to)) continue;
+        if (same.tensor != skip.tensor || !skips_.computes_here(op, same.to)) continue;
         is_first = is_first && same.to <= skip.to;
         plan::Op taker = op;
         taker.segment = same.to;
-        until = std::max(until, sent_until(plan::Payload::activation_gradient, taker, other));
+        until = std::max(until, skips_.sent_until(plan::Payload::activation_gradient, taker, other));
       }
       if (is_first) hold(MemoryCategory::workspace, sizes_.skip_bytes(plan_, rank_, op, skip.tensor), span.end, until);
     }
@@ -325,11 +270,6 @@ class Ledger {
     const plan::Span* taker = find_input_gradient(op);
     hold(MemoryCategory::communication, payload_bytes(op), span.start, (taker ? taker : &span)->end,
          MemorySource::communication_stream);
-  }
-
-  const plan::Span* find_input_gradient(const plan::Op& op, int segments_away = 0) const {
-    const plan::Span* whole = find(plan::OpKind::backward, op, segments_away);
-    return whole ? whole : find(plan::OpKind::backward_input, op, segments_away);
   }
 
   void add_forward(const plan::Op& op, const plan::Span& span) {
@@ -344,7 +284,7 @@ class Ledger {
     hold(MemoryCategory::activations, peak_bytes(op), span.start, span.end);
     if (const plan::Span* weights = find(plan::OpKind::backward_weight, op); weights && input_gradient) {
       const auto ask = [&] { return sizes_.kept_for_weights(plan_, rank_, op); };
-      hold(MemoryCategory::activations, bytes(Asked::for_weights, op, ask), input_gradient->end, weights->end);
+      hold(MemoryCategory::activations, bytes(Of::for_weights, op, ask), input_gradient->end, weights->end);
     }
   }
 
@@ -388,7 +328,7 @@ class Ledger {
       const plan::Span* taker = find_input_gradient(op, -1);
       if (!taker) taker = find_send(plan::Payload::activation_gradient, op);
       const auto ask = [&] { return sizes_.input_bytes(plan_, rank_, op); };
-      if (taker) hold(MemoryCategory::workspace, bytes(Asked::input, op, ask), span.end, taker->end);
+      if (taker) hold(MemoryCategory::workspace, bytes(Of::input, op, ask), span.end, taker->end);
       add_skip_gradients(op, span);
     }
     if (plan::makes_weight_gradient(op.kind) && !op.accumulates && !has_gradient_arena()) hold_gradients(op, span.end);
@@ -454,22 +394,10 @@ class Ledger {
   plan::PortsOfSegments ports_;
   const std::vector<std::vector<plan::Span>>& spans_;  ///< [lane][index]
   PassSpans passes_;
+  SkipSpans skips_;
+  AskedBytes asked_;
   std::map<std::tuple<SegmentId, StepId, Rank>, double> pushed_until_;  ///< on a server, by run and worker
-  std::unordered_map<Place, const plan::Span*, PlaceHash> sends_;       ///< of skips
-  struct Known {
-    Asked what = Asked::saved;
-    plan::OpKind kind = plan::OpKind::forward;
-    plan::Payload payload = plan::Payload::none;
-    bool accumulates = false, discards = false;
-    int port = 0, samples = 0;
-    std::int64_t bytes = 0;
-    bool is_same_question(const Known& other) const {
-      return what == other.what && kind == other.kind && payload == other.payload && accumulates == other.accumulates &&
-             discards == other.discards && port == other.port && samples == other.samples;
-    }
-  };
-  std::vector<std::vector<Known>> known_;                ///< by row of a segment
-  std::vector<std::vector<const plan::Span*>> updates_;  ///< by segment
+  std::vector<std::vector<const plan::Span*>> updates_;                 ///< by segment
   std::unordered_set<const plan::Op*> starts_tied_;
   std::vector<Allocation> allocations_;
 };

@@ -24,6 +24,11 @@ class PassSpans {
     if (segment < 0 || segment >= std::ssize(row_) || row_[segment] < 0) return nullptr;
     return spans_[static_cast<int>(kind)][place(op, segment)];
   }
+  /// Of B or I, likewise.
+  const plan::Span* find_input_gradient(const plan::Op& op, int segments_away) const {
+    const plan::Span* whole = find(plan::OpKind::backward, op, segments_away);
+    return whole ? whole : find(plan::OpKind::backward_input, op, segments_away);
+  }
   /// Of the message with what a pass made for the segment next to its own; nullptr where nothing is sent.
   const plan::Span* find_send(plan::Payload payload, const plan::Op& op) const {
     return spans_[row_of(payload)][place(op, op.segment.value)];

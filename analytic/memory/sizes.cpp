@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "base/compression.h"
-#include "base/optimizer.h"
 #include "models/spec/cost.h"
 #include "models/spec/loss.h"
 #include "parallelism/plan/state/messages.h"
@@ -83,47 +82,6 @@ int operations(const models::LayerSpec& layer) {
     return !models::is_view(node.operation) && !belongs_to_sum;
   }));
 }
-
-double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass) {
-  if (!plan::makes_weight_gradient(pass.kind)) return 0;
-  if (pass.accumulates) return 3;
-  return plan::reduces(plan.ranks[rank.value]) ? 2 : 0;
-}
-
-namespace {
-
-/// Words of a gradient that a step reads and writes. What top-k takes to select is not moving words: as many as take as
-/// long, 10 ns a value beside 0.074 ns for a word of an update (one core of a 2-core x86 machine).
-double compression_words(const plan::Plan& plan, plan::OpKind step) {
-  constexpr double rounded = 0.5;              // of a word: bf16
-  constexpr double feedback = 3, product = 1;  // error and gradient read, error written; the matrix read
-  constexpr double selection = 140;
-  constexpr double result = 1, remainder = 3;  // written; error and result read, error written
-  switch (compression(plan.spec).kind) {
-    case CompressionKind::none: return 0;
-    case CompressionKind::bf16: return 1 + rounded;
-    case CompressionKind::powersgd:
-      if (step == plan::OpKind::encode) return feedback + product;
-      return step == plan::OpKind::project ? product : result + remainder;
-    case CompressionKind::topk: return step == plan::OpKind::encode ? feedback + selection : result;
-  }
-  return 0;
-}
-
-}  // namespace
-
-double update_words(const plan::Plan& plan, const plan::Op& op) {
-  if (plan::is_of_compression(op.kind)) return compression_words(plan, op.kind);
-  constexpr double words_of_norms = 2;  // a weight and a gradient
-  if (op.kind == plan::OpKind::norms) return words_of_norms;
-  if (op.kind == plan::OpKind::add) return op.accumulates ? 3 : 2;
-  // Read and written; an outer optimizer makes its gradient of them and what it keeps, updates that, and copies it.
-  if (op.kind == plan::OpKind::average) return plan.averaging.is_mean() ? 2 : 3 + optimizers().front().words + 2;
-  const bool beside_norms = op.group.value >= 0 && find_optimizer(plan.spec.optimizer.name).reads_norms;
-  return update_words(plan) - (beside_norms ? words_of_norms : 0);
-}
-
-double update_words(const plan::Plan& plan) { return find_optimizer(plan.spec.optimizer.name).words; }
 
 struct Sizes::Facts {
   explicit Facts(models::ModelSpec spec)

@@ -25,15 +25,6 @@ int samples_of(const plan::Plan& plan, Rank rank, const plan::Op& op);
 /// with the operation before them, a view not at all.
 int operations(const models::LayerSpec& layer);
 
-/// Words per parameter that an update by the plan's optimizer moves.
-double update_words(const plan::Plan& plan);
-/// The part of them that this operation moves, norms or an update: norms of shares are an operation of their own; of a
-/// step of a compressed sum its words per parameter, without products.
-double update_words(const plan::Plan& plan, const plan::Op& op);
-/// Words per parameter that a pass moves once weight gradients are computed: nothing where it starts them (2 where they
-/// are then copied into the arena that is reduced), 3 where it adds to them; 0 for passes that make none.
-double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass);
-
 /// Answers about the segments of plans of one model. Pure. What follows from the model alone is worked out once, by the
 /// constructor; copies share it.
 class Sizes {

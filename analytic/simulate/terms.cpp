@@ -6,7 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "analytic/closed_forms/strategy_forms.h"
+#include "analytic/closed_forms/memory_form.h"
+#include "analytic/closed_forms/traffic_form.h"
 #include "analytic/costs/sum_times.h"
 #include "analytic/simulate/loading.h"
 #include "analytic/simulate/stage_terms.h"
@@ -148,14 +149,16 @@ void closed_forms(TermList& terms, const plan::Plan& counted, const MemoryModel&
                   std::span<const RankPredicted> ranks, Rank busiest) {
   const Rank most =
       std::ranges::max_element(ranks, {}, [](const RankPredicted& r) { return r.peak_memory.total_counted(); })->rank;
-  if (const auto form = memory_form(counted, terms.sizes, model, most); form && form->activations > 0)
+  // Of a rank that computes the memory of passes may be unknown.
+  const auto form = memory_form(counted, terms.sizes, model, most);
+  if (form && (form->activations > 0 || form->in_flight == 0))
     terms.add(fmt::format("closed_form_memory[rank {}]", most.value), form->total(), "bytes", form->formula,
               "Rajbhandari et al., SC'20, and the strategy's row; without messages and temporaries");
   const std::string on = fmt::format("[rank {}]", busiest.value);
   terms.add("bytes_sent" + on, sent_bytes(counted, terms.sizes, busiest), "bytes",
             "messages, and what a ring sends of collectives, per step", "counted over the plan's operations");
-  if (const auto form = traffic_form(counted, terms.sizes, busiest))
-    terms.add("closed_form_bytes_sent" + on, form->bytes, "bytes", form->formula, "the strategy's definition");
+  if (const auto traffic = traffic_form(counted, terms.sizes, busiest))
+    terms.add("closed_form_bytes_sent" + on, traffic->bytes, "bytes", traffic->formula, "the strategy's definition");
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ torch::Tensor forward(const models::LayerSpec& layer, const LayerTensors& tensor
   return forward(layer, tensors, x, none, mode);
 }
 
-void initialise(const models::LayerSpec& layer, std::size_t parameter, std::uint64_t seed, std::span<double> out) {
+void initialise(const models::LayerSpec& layer, std::size_t parameter, std::uint64_t seed, std::int64_t first,
+                std::span<double> out) {
   const models::ParameterSpec tensor = models::parameters(layer).at(parameter);
   const auto [kind, scale] = tensor.initial;
   const std::uint64_t stream = hash_name(tensor.name);
@@ -70,16 +71,21 @@ void initialise(const models::LayerSpec& layer, std::size_t parameter, std::uint
     return 0;
   };
   at::parallel_for(0, std::ssize(out), at::internal::GRAIN_SIZE, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t element = begin; element < end; ++element) out[element] = draw(element);
+    for (std::int64_t i = begin; i < end; ++i) out[i] = draw(first + i);
   });
 }
 
+std::vector<torch::Tensor> allocate_buffers(const models::LayerSpec& layer, torch::ScalarType type) {
+  std::vector<torch::Tensor> buffers;
+  for (const models::ParameterSpec& tensor : models::buffers(layer))
+    buffers.push_back(torch::full(tensor.shape, tensor.initial.scale, torch::dtype(type)));
+  return buffers;
+}
+
 LayerTensors allocate_tensors(const models::LayerSpec& layer, torch::ScalarType type) {
-  LayerTensors tensors;
+  LayerTensors tensors{.parameters = {}, .buffers = allocate_buffers(layer, type)};
   for (const models::ParameterSpec& tensor : models::parameters(layer))
     tensors.parameters.push_back(torch::zeros(tensor.shape, torch::dtype(type).requires_grad(true)));
-  for (const models::ParameterSpec& tensor : models::buffers(layer))
-    tensors.buffers.push_back(torch::full(tensor.shape, tensor.initial.scale, torch::dtype(type)));
   return tensors;
 }
 

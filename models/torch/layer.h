@@ -32,11 +32,14 @@ torch::Tensor forward(const models::LayerSpec& layer, const LayerTensors& tensor
 torch::Tensor forward(const models::LayerSpec& layer, const LayerTensors& tensors, const torch::Tensor& x,
                       const ForwardMode& mode = {});
 
-/// Values of a parameter, element by element, from a counter-based generator keyed by (seed, name, element): any
-/// placement starts equal. `out`: elements() values.
-void initialise(const models::LayerSpec& layer, std::size_t parameter, std::uint64_t seed, std::span<double> out);
+/// Values of a parameter, element by element from `first` on, from a counter-based generator keyed by (seed, name,
+/// element): any placement starts equal, and parts may be drawn one by one. `out`: as many as are left at most.
+void initialise(const models::LayerSpec& layer, std::size_t parameter, std::uint64_t seed, std::int64_t first,
+                std::span<double> out);
 
-/// Fresh tensors of the layer on the CPU: zeros for parameters (not yet initialised), running mean 0, variance 1.
+/// Fresh buffers of the layer on the CPU: running mean 0, variance 1.
+std::vector<torch::Tensor> allocate_buffers(const models::LayerSpec& layer, torch::ScalarType type);
+/// These, and zeros for parameters (not yet initialised).
 LayerTensors allocate_tensors(const models::LayerSpec& layer, torch::ScalarType type);
 
 }  // namespace parabench::modules

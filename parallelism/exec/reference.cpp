@@ -46,7 +46,7 @@ modules::LayerTensors initial_tensors(const models::LayerSpec& layer, const Case
   for (std::size_t p = 0; p < tensors.parameters.size(); ++p) {
     torch::Tensor& parameter = tensors.parameters[p];
     auto values = torch::empty(parameter.sizes(), torch::kFloat64);
-    modules::initialise(layer, p, spec.seed, {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
+    modules::initialise(layer, p, spec.seed, 0, {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
     if (nudge != 0) values *= factors(values.numel(), nudge).view(values.sizes());
     if (spec.layout == Layout::channels_last && parameter.dim() == 4)
       values = values.contiguous(at::MemoryFormat::ChannelsLast);
@@ -301,8 +301,7 @@ ReferenceState train_reference(const plan::Plan& plan, const models::ModelSpec& 
   std::vector<std::vector<std::vector<torch::Tensor>>> buffers(plan.ranks.size());  // working copies, run precision
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
     state.initial.push_back(as_fp64(copies.front()[l].versions.back().parameters));
-    for (auto& rank : buffers)
-      rank.push_back(modules::allocate_tensors(model.layers[l], master_type(spec.precision)).buffers);
+    for (auto& rank : buffers) rank.push_back(modules::allocate_buffers(model.layers[l], master_type(spec.precision)));
   }
   state.buffers.resize(plan.ranks.size());
 

@@ -27,11 +27,20 @@ plan::ElementRange part_of(const plan::StateLayout& layout, SegmentId first, int
   return plan::shard_of(layout.run(first, segments), shard.index, shard.count, layout.element_bytes);
 }
 
-/// The parameter's initial values, drawn in the canonical element order whatever its strides.
-void fill_initial(torch::Tensor parameter, const models::LayerSpec& layer, std::size_t index, std::uint64_t seed) {
-  auto values = torch::empty(parameter.sizes(), torch::kFloat64);
-  modules::initialise(layer, index, seed, {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
-  parameter.copy_(values);
+/// The parameter's initial values, drawn in the canonical element order whatever its strides, a few MiB at a time: of a
+/// large one all of them in fp64 are twice its size, which the allocator would keep.
+void fill_initial(const torch::Tensor& parameter, const models::LayerSpec& layer, std::size_t index,
+                  std::uint64_t seed) {
+  constexpr std::int64_t most = 1 << 20;
+  const std::int64_t rows = parameter.size(0), row = parameter.numel() / rows;
+  const std::int64_t at_once = std::max<std::int64_t>(1, most / row);
+  for (std::int64_t first = 0; first < rows; first += at_once) {
+    const torch::Tensor part = parameter.narrow(0, first, std::min(at_once, rows - first));
+    auto values = torch::empty(part.sizes(), torch::kFloat64);
+    modules::initialise(layer, index, seed, first * row,
+                        {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
+    part.copy_(values);
+  }
 }
 
 }  // namespace
@@ -107,7 +116,7 @@ StageState::StageState(const plan::Plan& plan, const models::ModelSpec& model, c
     const plan::Segment& segment = plan.segments[s.value];
     for (int l = 0; l < segment.layers; ++l) {
       std::vector<torch::Tensor> shared_buffers =
-          modules::allocate_tensors(model.layers[segment.first_layer + l], type_).buffers;
+          modules::allocate_buffers(model.layers[segment.first_layer + l], type_);
       for (torch::Tensor& buffer : shared_buffers) buffer = buffer.to(device.where());
       for (auto& slot : slots_) slot[i].push_back({{}, shared_buffers});
     }

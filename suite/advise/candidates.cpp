@@ -33,6 +33,13 @@ std::set<int> micro_batches_of(const plan::Strategy& strategy, const Case& spec)
   return counts;
 }
 
+/// Of one micro-batch all but the last is none.
+std::vector<Recompute> recomputations_of(const plan::Strategy& strategy) {
+  std::vector<Recompute> some = {Recompute::none, Recompute::all};
+  if (strategy.uses("micro")) some.push_back(Recompute::except_last);
+  return some;
+}
+
 /// The cases of one strategy on so many copies.
 void add_cases(const plan::Strategy& strategy, Case spec, std::vector<Case>& cases) {
   const bool has_chunks = strategy.uses("chunks");
@@ -40,7 +47,7 @@ void add_cases(const plan::Strategy& strategy, Case spec, std::vector<Case>& cas
     if (has_chunks) spec.chunks = chunks;
     for (const int micro : micro_batches_of(strategy, spec)) {
       spec.micro = micro;
-      for (const Recompute recompute : {Recompute::none, Recompute::all}) {
+      for (const Recompute recompute : recomputations_of(strategy)) {
         spec.recompute = recompute;
         cases.push_back(spec);
       }

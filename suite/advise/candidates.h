@@ -20,7 +20,7 @@ struct Candidates {
 ///  - micro-batches: powers of two from half as many as the ranks of a copy to eight times as many, as far as there are
 ///    samples, and where the strategy does not serve one, the next number that it serves
 ///  - stages per rank (chunks): 2 and 4
-///  - recomputation: none and all
+///  - recomputation: none, all, and of several micro-batches all but the last
 ///  - of pipedream also replicas=auto
 /// One rank alone, sequential, is among them.
 Candidates candidate_cases(const Case& question, const models::ModelSpec& model);

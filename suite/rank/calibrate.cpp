@@ -1,7 +1,6 @@
 #include "suite/rank/calibrate.h"
 
 #include <algorithm>
-#include <map>
 
 #include "analytic/calibration/process_bytes.h"
 #include "analytic/calibration/scope.h"
@@ -39,9 +38,9 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
   analytic::Calibration calibration;
   calibration.machine = launch.machine;
   {
-    const std::map<int, double> slowdowns = slowdowns_of_updates(launch, comm, device, {});
+    const double slowdown = slowdown_of_updates(launch, comm, device, {});
     LayerChains chains(launch, device);
-    time_chains(launch, comm, device, chains, analytic::calibration_scope(launch.plan).samples, {}, slowdowns,
+    time_chains(launch, comm, device, chains, analytic::calibration_scope(launch.plan).samples, {}, slowdown,
                 calibration);
   }
   calibration.process_bytes = process_bytes;

@@ -108,78 +108,78 @@ std::int64_t largest_message(const Launch& launch) {
 }  // namespace
 
 StepSideBySide step_side_by_side(comm::Communicator& comm, std::span<const double> steps_s) {
-  std::vector<std::vector<double>> of_step;
+  std::vector<std::vector<double>> of_step(steps_s.size());
   for (const std::string& text : comm::all_gather(comm, nlohmann::json(steps_s).dump())) {
     const auto of_rank = nlohmann::json::parse(text).get<std::vector<double>>();
-    of_step.resize(std::max(of_step.size(), of_rank.size()));
-    for (std::size_t i = 0; i < of_rank.size(); ++i) of_step[i].push_back(of_rank[i]);
+    for (std::size_t i = 0; i < of_step.size(); ++i) of_step[i].push_back(of_rank[i]);
   }
   std::vector<double> means, above;
   for (const std::vector<double>& ranks : of_step) {
     means.push_back(mean(ranks));
     above.push_back(std::ranges::max(ranks) - means.back());
   }
-  return {median(means), median(above) / normal_scores(static_cast<int>(of_step.front().size())).back()};
+  return {median(means), median(above) / normal_scores(comm.size()).back()};
 }
 
 void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, LayerChains& chains,
-                 const std::vector<int>& samples, const ChainEffort& effort, const std::map<int, double>& slowdowns,
+                 const std::vector<int>& samples, const ChainEffort& effort, double slowdown,
                  analytic::Calibration& calibration) {
-  const plan::Plan& plan = launch.plan;
-  const Rank teller = first_on_fullest_host(plan.placement);
-  const int place = place_on_host(plan.placement, comm.rank());
-  const std::vector<int> levels = analytic::busy_levels(plan, launch.machine.cores);
-  const bool measures_adding = effort.measures_bytes && analytic::calibration_scope(plan).adds_gradients;
-  const auto together = [&] { comm.wait(comm.barrier()); };
+  const Rank teller = first_on_fullest_host(launch.plan.placement);
+  const int busy = ranks_beside(launch.plan.placement, teller, comm.size());
+  const bool alone_anyway = busy == 1 && comm.size() > 1;
+  const bool measures_adding = effort.measures_bytes && analytic::calibration_scope(launch.plan).adds_gradients;
   // Independent of the number of samples.
   std::map<int, std::vector<double>> updates_s;
   std::vector<double> overheads_s;
+  const auto take = [&](const LayerChain& chain, int ranks) {
+    keep(calibration, launch, chain, ranks);
+    updates_s[ranks].push_back(chain.update_s / static_cast<double>(models::parameter_count(launch.model)));
+    overheads_s.push_back(chain.overhead_s);
+  };
   for (const int count : samples) {
     if (!device.where().is_cpu()) tune_layers(launch, device, count);
     comm.wait(comm.barrier());
+    // Alone first: it also says how many steps all ranks can afford together.
     int steps = effort.least_steps;
-    if (comm.rank() == teller && effort.least_steps < effort.most_steps) {
-      const double step_s = chains.time(count, {.timed = 1, .discarded = effort.discarded_steps}, [] {}).step_s;
-      steps = std::clamp(static_cast<int>(effort.budget_s / step_s), effort.least_steps, effort.most_steps);
+    if (comm.rank() == teller) {
+      const auto at_once = [] {};
+      if (effort.least_steps < effort.most_steps) {
+        const double step_s = chains.time(count, {.timed = 1, .discarded = effort.discarded_steps}, at_once).step_s;
+        steps = std::clamp(static_cast<int>(effort.budget_s / step_s), effort.least_steps, effort.most_steps);
+      }
+      if (!alone_anyway) {
+        LayerChain chain = chains.time(count, {steps, effort.discarded_steps}, at_once);
+        if (measures_adding) chains.measure_adding(chain, count);
+        take(chain, 1);
+      }
     }
+    if (comm.size() == 1) continue;
     steps = std::stoi(comm::all_gather(comm, std::to_string(steps))[teller.value]);
-    for (const int busy : levels) {
-      LayerChain chain;
-      if (place < busy) {
-        chain = chains.time(count, {steps, effort.discarded_steps}, together);
-      } else {
-        for (int run = 0; run < chains.runs(); ++run) together();
-      }
-      if (busy > 1) {
-        const StepSideBySide step = step_side_by_side(comm, chain.steps_s);
-        if (comm.rank() == teller && !plan.spec.graph) {
-          stretch(chain, step.mean_s / median(chain.steps_s));
-          deviate(chain, step.deviation_s);
-        }
-      }
-      if (comm.rank() == teller) {
-        if (measures_adding && busy == levels.front()) chains.measure_adding(chain, count);
-        keep(calibration, launch, chain, busy);
-        updates_s[busy].push_back(chain.update_s / static_cast<double>(models::parameter_count(launch.model)));
-        overheads_s.push_back(chain.overhead_s);
-      }
-      comm.wait(comm.barrier());
+    const auto together = [&] { comm.wait(comm.barrier()); };
+    LayerChain chain = chains.time(count, {steps, effort.discarded_steps}, together);
+    const StepSideBySide step = step_side_by_side(comm, chain.steps_s);
+    if (busy > 1 && !launch.plan.spec.graph) {
+      stretch(chain, step.mean_s / median(chain.steps_s));
+      deviate(chain, step.deviation_s);
     }
+    if (alone_anyway && measures_adding) chains.measure_adding(chain, count);
+    take(chain, busy);
+    comm.wait(comm.barrier());
   }
-  analytic::RatesByBusy& updates = calibration.update_s_per_parameter[analytic::update_key(plan.spec)];
+  analytic::RatesByBusy& updates = calibration.update_s_per_parameter[analytic::update_key(launch.plan.spec)];
   for (const auto& [ranks, seconds] : updates_s) updates[ranks] = mean(seconds);
-  const double alone_s = updates[1];
-  for (const auto& [ranks, slowdown] : slowdowns) updates[ranks] = alone_s * slowdown;
-  if (!overheads_s.empty()) calibration.step_overhead_s[analytic::measured_device(plan.spec)] = median(overheads_s);
+  if (busy > 1 && device.where().is_cpu()) updates[busy] = updates[1] * slowdown;
+  if (!overheads_s.empty())
+    calibration.step_overhead_s[analytic::measured_device(launch.plan.spec)] = median(overheads_s);
   hand_to_root(comm, teller, calibration);
 }
 
-std::map<int, double> slowdowns_of_updates(const Launch& launch, comm::Communicator& comm, exec::Device& device,
-                                           const TransferEffort& effort) {
-  const std::vector<int> levels = analytic::busy_levels(launch.plan, launch.machine.cores);
-  if (levels.back() == 1 || !device.where().is_cpu()) return {};
-  return update_slowdowns(comm, device, launch.plan.spec, levels, place_on_host(launch.plan.placement, comm.rank()),
-                          models::parameter_count(launch.model), effort.while_nobody_computes);
+double slowdown_of_updates(const Launch& launch, comm::Communicator& comm, exec::Device& device,
+                           const TransferEffort& effort) {
+  const Rank teller = first_on_fullest_host(launch.plan.placement);
+  if (ranks_beside(launch.plan.placement, teller, comm.size()) == 1 || !device.where().is_cpu()) return 1;
+  return update_slowdown(comm, device, launch.plan.spec, teller, models::parameter_count(launch.model),
+                         effort.while_nobody_computes);
 }
 
 void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& device,

@@ -3,7 +3,6 @@
 
 #include <torch/types.h>
 
-#include <map>
 #include <span>
 #include <vector>
 
@@ -28,24 +27,23 @@ struct StepSideBySide {
   double mean_s = 0;       ///< of what the ranks took for it
   double deviation_s = 0;  ///< of normal ranks, of which the slowest is as far from the mean as it was: normal_scores()
 };
-/// Of steps that some ranks made side by side, as many each; the others have none. Collective. Precondition: two ranks
-/// or more made some.
+/// Of steps that all ranks made side by side. Collective, with as many steps on each. Precondition: two ranks or more.
 StepSideBySide step_side_by_side(comm::Communicator& comm, std::span<const double> steps_s);
 
-/// Times layers and updates in chains of so many samples, on as many ranks of each host as busy_levels() says, one
-/// level after the other; what the first rank of the fullest host, as the plan is placed, finds counts. Of several
-/// ranks on a host layers have their share of what ranks took for a step in the mean, and deviate by as much as makes
-/// the slowest of them as slow as it was (but for replayed ones, in which nobody saw): step_side_by_side(). An update
-/// beside others takes as many times what it takes on one alone as `slowdowns` say; where they are empty, what it took.
-/// Collective; on rank 0 `calibration` gets all of it, on the others what is of no use.
+/// Times layers and updates in chains of so many samples, on one rank alone and then on all ranks at once: the first of
+/// the fullest host, as the plan is placed. Where each host has one rank, a rank is alone on its host anyway, and all
+/// at once count. Of several on a host layers have their share of what ranks took for a step in the mean, and deviate
+/// by as much as makes the slowest of them as slow as it was (but for replayed ones, in which nobody saw):
+/// step_side_by_side(). An update of all ranks at once takes `slowdown` times what it takes on one alone. Collective;
+/// on rank 0 `calibration` gets all of it, on the others what is of no use.
 void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& device, LayerChains& chains,
-                 const std::vector<int>& samples, const ChainEffort& effort, const std::map<int, double>& slowdowns,
+                 const std::vector<int>& samples, const ChainEffort& effort, double slowdown,
                  analytic::Calibration& calibration);
 
-/// update_slowdowns() of the launch's parameters, where ranks of a host share its processor; else none. Chains do not
-/// tell them: in a step all ranks update at once, chains that run side by side meet in their passes. Collective.
-std::map<int, double> slowdowns_of_updates(const Launch& launch, comm::Communicator& comm, exec::Device& device,
-                                           const TransferEffort& effort);
+/// update_slowdown() of the launch's parameters, where ranks of a host share its processor; else 1. Chains do not tell
+/// it: in a step all ranks update at once, chains that run side by side meet in their passes. Collective.
+double slowdown_of_updates(const Launch& launch, comm::Communicator& comm, exec::Device& device,
+                           const TransferEffort& effort);
 
 /// What reductions are timed in.
 struct ReductionBuffer {

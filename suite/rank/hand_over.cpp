@@ -44,7 +44,8 @@ void write_weights(const Launch& launch) {
     const std::vector<models::ParameterSpec> parameters = models::parameters(layer);
     for (std::size_t p = 0; p < parameters.size(); ++p) {
       auto values = torch::empty(parameters[p].elements(), torch::kFloat64);
-      modules::initialise(layer, p, spec.seed, {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
+      modules::initialise(layer, p, spec.seed, 0,
+                          {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
       numbers.add(values.to(exec::master_type(spec.precision)));
     }
   }

@@ -201,10 +201,6 @@ void tune_layers(const Launch& launch, exec::Device& device, int samples) {
   });
 }
 
-int LayerChains::runs() const {
-  return 1 + (plan::uses(launch_.plan, plan::OpKind::backward_input) ? 1 : 0) + (launch_.plan.spec.graph ? 1 : 0);
-}
-
 LayerChain LayerChains::time(int samples, const ChainSteps& steps, const Ready& ready) {
   const plan::Plan step = plan::make_plan(alone(launch_.plan.spec, samples), launch_.model, {}, 1);
   const Samples whole = run(step, steps, ready);

@@ -57,8 +57,6 @@ class LayerChains {
   /// them. Where its steps are replayed (graph:on), the parts add up to a replayed step.
   /// Ranks whose chains are to run side by side meet in `ready`, which is called as often on each.
   LayerChain time(int samples, const ChainSteps& steps, const Ready& ready);
-  /// How often that calls `ready`.
-  int runs() const;
   /// Adds to a chain what passes hold at most that add to gradients, in a step of two micro-batches, and in another one
   /// with split backwards where the launch's plan has them. Nothing is timed: it may run whatever others do.
   /// Precondition: time() of this object made the chain, of so many samples.

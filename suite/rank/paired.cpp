@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -106,7 +105,7 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
   const std::vector<int> samples = piece_sizes(launch.plan);
   analytic::Calibration warm_up;
   warm_up.machine = launch.machine;
-  time_chains(launch, comm, device, chains, samples, steps_of_chain(1), /*slowdowns=*/{}, warm_up);
+  time_chains(launch, comm, device, chains, samples, steps_of_chain(1), /*slowdown=*/1, warm_up);
   windows.train();
   Trained before = windows.train();
   const int chain_steps = comm.rank() == Rank(0) ? std::clamp(static_cast<int>(chain_s / median(before.step_s)),
@@ -114,7 +113,7 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
                                                  : 0;
   const ChainEffort effort = steps_of_chain(agreed(comm, chain_steps));
   analytic::Calibration transfers;
-  std::map<int, double> slowdowns;
+  double slowdown = 1;
   protocol::PairedRounds answer;
   double transfers_s = 0, longest_s = 0;  // of what every fourth round has alone, and of what all have
   for (int round = 0;; ++round) {
@@ -125,7 +124,7 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
                          (round < protocol::most_paired_rounds && end - begin < protocol::paired_launch_s);
     if (agreed(comm, goes_on) == 0) break;
     if (times_transfers) {
-      slowdowns = slowdowns_of_updates(launch, comm, device, in_every_fourth);
+      slowdown = slowdown_of_updates(launch, comm, device, in_every_fourth);
       time_exchanges(launch, comm, device, buffer, in_every_fourth, transfers);
       time_loading(launch, comm, samples.front(), transfers);
       transfers_s = now_s() - start;
@@ -133,7 +132,7 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
     const double common_start = now_s();
     analytic::Calibration calibration;
     calibration.machine = launch.machine;
-    time_chains(launch, comm, device, chains, samples, effort, slowdowns, calibration);
+    time_chains(launch, comm, device, chains, samples, effort, slowdown, calibration);
     copy_transfers(transfers, calibration);
     calibration.date = utc_now();
     const Trained after = windows.train();

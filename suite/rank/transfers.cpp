@@ -113,9 +113,8 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
   return curve;
 }
 
-std::map<int, double> update_slowdowns(comm::Communicator& comm, exec::Device& device, const Case& spec,
-                                       std::span<const int> levels, int place, std::int64_t parameters,
-                                       const Repeats& repeats) {
+double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, Rank alone,
+                       std::int64_t parameters, const Repeats& repeats) {
   const OptimizerRule rule = optimizer_rule(spec);
   const auto zeros = [&, count = std::min<std::int64_t>(parameters, 1 << 24)] {
     return torch::zeros({count}, torch::TensorOptions(exec::master_type(spec.precision)).device(device.where()));
@@ -125,17 +124,14 @@ std::map<int, double> update_slowdowns(comm::Communicator& comm, exec::Device& d
   for (int state = 0; state < state_count(rule); ++state) operands.states[state] = zeros();
   if (find_optimizer(spec.optimizer.name).counts_updates) operands.update = torch::ones({1});
   comm::CacheSweep sweep;
-  std::map<int, double> slowdowns;
-  double first_s = 0;
-  for (const int busy : levels) {
-    const double own_s = time_transfer(comm, repeats, sweep, [&] {
-      if (place < busy) device.update(rule, {operands});
+  const auto time_on = [&](bool updates) {
+    return time_transfer(comm, repeats, sweep, [&] {
+      if (updates) device.update(rule, {operands});
     });
-    const double slowest_s = std::stod(comm::all_gather(comm, fmt::format("{}", own_s))[0]);  // rank 0 knows it
-    if (slowdowns.empty()) first_s = slowest_s;
-    slowdowns[busy] = std::max(1.0, slowest_s / first_s);
-  }
-  return slowdowns;
+  };
+  const double alone_s = time_on(comm.rank() == alone), together_s = time_on(true);
+  // Rank 0 knows the slowest.
+  return std::stod(comm::all_gather(comm, fmt::format("{}", std::max(1.0, together_s / alone_s)))[0]);
 }
 
 double copy_rate(exec::Device& device) {

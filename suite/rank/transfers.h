@@ -1,9 +1,7 @@
 // What a calibration measures besides the layers: messages, reductions, updates at once, copies, launches.
 #pragma once
 
-#include <map>
 #include <optional>
-#include <span>
 
 #include "analytic/calibration/calibration.h"
 #include "analytic/calibration/scope.h"
@@ -43,12 +41,11 @@ inline comm::MessageLane pong_lane(const analytic::MessagePair& pair) {
 analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, const analytic::MessagePair& pair,
                                      std::int64_t largest, const TransferEffort& effort);
 
-/// Seconds of an update by the case's optimizer of so many parameters (of 2^24 at most) while the first 1, 2, ... ranks
-/// of each host update at once, for each of these `levels`, over those at the first level: medians behind a barrier
-/// each, out of the caches, of the slowest rank. `place`: of the rank on its host. At least 1. Collective.
-std::map<int, double> update_slowdowns(comm::Communicator& comm, exec::Device& device, const Case& spec,
-                                       std::span<const int> levels, int place, std::int64_t parameters,
-                                       const Repeats& repeats);
+/// Seconds of an update by the case's optimizer of so many parameters (of 2^24 at most) while all ranks of the
+/// processor update at once, over those on one rank alone: medians behind a barrier each, out of the caches; of all at
+/// once on the slowest rank. At least 1. Collective.
+double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, Rank alone,
+                       std::int64_t parameters, const Repeats& repeats);
 
 /// Bytes per second from pinned memory to the GPU.
 double copy_rate(exec::Device& device);

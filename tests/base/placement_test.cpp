@@ -28,10 +28,6 @@ TEST(Placement, RanksBesideOneAreThoseOfItsHost) {
   EXPECT_EQ(ranks_beside(uneven, Rank(0), 5), 1);
   EXPECT_EQ(ranks_beside(uneven, Rank(4), 5), 3);
   EXPECT_EQ(ranks_beside({}, Rank(4), 5), 5);
-  EXPECT_EQ(place_on_host(uneven, Rank(0)), 0);
-  EXPECT_EQ(place_on_host(uneven, Rank(2)), 1);
-  EXPECT_EQ(place_on_host(uneven, Rank(4)), 2);
-  EXPECT_EQ(place_on_host({}, Rank(4)), 4);
   EXPECT_EQ(first_on_fullest_host(uneven), Rank(1));
   EXPECT_EQ(first_on_fullest_host(in_blocks(4, 2)), Rank(0)) << "of hosts that are alike the first";
   EXPECT_EQ(first_on_fullest_host({}), Rank(0));

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <tuple>
 
 #include "analytic/calibration/calibration_json.h"
@@ -155,29 +154,6 @@ TEST(CalibrationScope, HasTheCollectivesOfSharesThatThePlanHas) {
       promised_calibration(test_plan(case_of("zero1", 2, 4), 2), chain(2), MachineInfo{.cores = 2});
   EXPECT_TRUE(promised.reduce_scatter.contains({"mpi", 2}));
   EXPECT_TRUE(promised.all_gather.contains({"mpi", 2}));
-}
-
-TEST(BusyLevels, AreOneRankAllOfAHostAndBetweenThoseThatHaveCores) {
-  using testing::ElementsAre;
-  plan::Plan plan = data_parallel(4, 2);
-  EXPECT_THAT(busy_levels(plan, 2), ElementsAre(1, 2, 4));
-  EXPECT_THAT(busy_levels(plan, 1), ElementsAre(1, 4));
-  EXPECT_THAT(busy_levels(plan, 4), ElementsAre(1, 4));
-  EXPECT_THAT(busy_levels(plan, 64), ElementsAre(1, 4));
-  EXPECT_THAT(busy_levels(data_parallel(1, 2), 2), ElementsAre(1));
-  plan.spec.threads = 2;
-  EXPECT_THAT(busy_levels(plan, 4), ElementsAre(1, 2, 4));
-  plan.spec.device = DeviceKind::cuda;
-  EXPECT_THAT(busy_levels(plan, 4), ElementsAre(1, 4)) << "a GPU's work needs no cores";
-  plan.placement = in_blocks(4, 4);
-  EXPECT_THAT(busy_levels(plan, 2), ElementsAre(1)) << "alone on each host";
-}
-
-TEST(CalibrationScope, PromisesLayersAtEveryLevel) {
-  std::set<int> levels;
-  for (const auto& [key, timings] : promised_calibration(data_parallel(4, 2), chain(2), MachineInfo{.cores = 2}).layers)
-    levels.insert(key.busy_ranks);
-  EXPECT_THAT(levels, testing::ElementsAre(1, 2, 4));
 }
 
 TEST(CalibrationScope, PromisesWhatALaunchOnTheSameHostsMeasures) {

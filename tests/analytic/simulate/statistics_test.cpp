@@ -3,8 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include "analytic/closed_forms/memory_form.h"
 #include "analytic/closed_forms/second_opinion.h"
+#include "analytic/closed_forms/traffic_form.h"
 #include "analytic/costs/costs.h"
+#include "analytic/memory/peak_memory.h"
 #include "analytic/memory/sizes.h"
 #include "analytic/simulate/predict.h"
 #include "analytic/simulate/simulate.h"
@@ -27,9 +30,10 @@ models::ModelSpec network() {
   return models::synchronised(model);
 }
 
-plan::Plan plan_of(const std::string& strategy, int np, int batch) {
+plan::Plan plan_of(const std::string& strategy, int np, int batch, Recompute recompute = Recompute::none) {
   Case spec = case_of(strategy, np, batch);
   spec.sync_bn = true;
+  spec.recompute = recompute;
   return plan::make_plan(spec, network(), std::vector<double>(parts, 1.0), 1);
 }
 
@@ -93,6 +97,30 @@ TEST(SumsOfStatistics, AreKeptOnceForAMicroBatch) {
     EXPECT_EQ(saved(1), 4 * (2 * channels + 1) + map);
     EXPECT_EQ(saved(2), map + 8 * (2 * channels + 1));
   }
+}
+
+TEST(SumsOfStatistics, AreInTheClosedFormOfBytes) {
+  const Sizes sizes(network());
+  for (const char* strategy : {"data-parallel", "horovod", "dear", "zero1", "zero2"}) {
+    const plan::Plan plan = plan_of(strategy, 3, 6);
+    const auto form = traffic_form(plan, sizes, Rank(1));
+    ASSERT_TRUE(form.has_value()) << strategy;
+    EXPECT_NEAR(form->bytes, sent_bytes(plan, sizes, Rank(1)), 1e-6) << strategy;
+    // Of each layer three tensors in lines of 64 bytes.
+    EXPECT_NEAR(form->bytes, 2 * 2. / 3 * (norms * 3 * 64 + 2 * norms * 8 * (2 * channels + 1)), 1e-6) << strategy;
+  }
+}
+
+// Of two samples: images, what one layer hands to the next, and of each norm statistics and the map beside them.
+TEST(SumsOfStatistics, WaitWithTheirMapsForForwardsThatRunAgain) {
+  HandCosts costs((KindSeconds()));
+  costs.saved = 100'000;
+  const Sizes sizes(network());
+  const plan::Plan plan = plan_of("data-parallel", 2, 4, Recompute::all);
+  constexpr double map = 2 * channels * 2 * 2 * 4, entries = norms * map + norms * (8 * (2 * channels + 1) + map);
+  EXPECT_DOUBLE_EQ(memory_form(plan, sizes, costs, Rank(0)).value().activations, entries + 100'000);
+  const MemoryUsage counted = peak_memory(plan, sizes, costs, simulate(plan, costs), Rank(0));
+  EXPECT_DOUBLE_EQ(static_cast<double>(counted[MemoryCategory::activations]), entries + 100'000);
 }
 
 TEST(SumsOfStatistics, AreTermsOfThePrediction) {

@@ -26,7 +26,7 @@ Network filled(torch::ScalarType type) {
 
 std::vector<double> draw(const LayerSpec& layer, std::size_t parameter, std::uint64_t seed) {
   std::vector<double> values(parameters(layer).at(parameter).elements());
-  modules::initialise(layer, parameter, seed, values);
+  modules::initialise(layer, parameter, seed, 0, values);
   return values;
 }
 
@@ -175,6 +175,14 @@ TEST(Initialise, DependsOnSeedAndNameAlone) {
   EXPECT_EQ(draw(block, 0, 1), draw(block, 0, 1));
   EXPECT_NE(draw(block, 0, 1), draw(block, 0, 2));
   EXPECT_NE(draw(block, 0, 1), draw(next, 0, 1));
+}
+
+TEST(Initialise, PartsAreThoseOfTheWhole) {
+  const LayerSpec block = small_model().layers[1];
+  const std::vector<double> whole = draw(block, 0, 1);
+  std::vector<double> part(5);
+  modules::initialise(block, 0, 1, 7, part);
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + 7));
 }
 
 TEST(Initialise, DistributionsAreTorchvisions) {

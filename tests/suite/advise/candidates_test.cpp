@@ -47,7 +47,14 @@ TEST(Candidates, HaveTheMeshesMicroBatchesAndRecomputationOfAPipeline) {
   }
   EXPECT_EQ(copies, (std::set{1, 2}));
   EXPECT_EQ(micro, (std::set{2, 4, 8, 16, 32}));
-  EXPECT_EQ(recompute, (std::set{Recompute::none, Recompute::all}));
+  EXPECT_EQ(recompute, (std::set{Recompute::none, Recompute::all, Recompute::except_last}));
+}
+
+TEST(Candidates, SpareNoLastMicroBatchWhereThereIsOne) {
+  for (const Case& spec : candidates(question).cases) {
+    const bool has_several = plan::find_strategy(spec.strategy.name).uses("micro");
+    EXPECT_TRUE(has_several || spec.recompute != Recompute::except_last) << to_id(spec);
+  }
 }
 
 TEST(Candidates, KeepTheKeysOfTheQuestion) {

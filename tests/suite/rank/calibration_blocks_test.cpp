@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -26,15 +24,6 @@ TEST(StepSideBySide, HasTheRanksMeanAndADeviationThatMakesTheSlowestAsSlowAsItWa
     const StepSideBySide step = step_side_by_side(comm, steps[comm.rank().value]);
     EXPECT_EQ(step.mean_s, 4);
     EXPECT_DOUBLE_EQ(step.mean_s + normal_scores(3).back() * step.deviation_s, 6);
-  });
-}
-
-TEST(StepSideBySide, LeavesOutRanksThatMadeNone) {
-  const std::vector<std::vector<double>> steps = {{}, {1, 6, 3}, {3, 2, 9}, {}};
-  comm::run_thread_ranks(4, [&](comm::Communicator& comm) {
-    const StepSideBySide step = step_side_by_side(comm, steps[comm.rank().value]);
-    EXPECT_EQ(step.mean_s, 4) << "of 2, 4 and 6";
-    EXPECT_DOUBLE_EQ(step.mean_s + normal_scores(2).back() * step.deviation_s, 6) << "the slowest: 1, 2 and 3 longer";
   });
 }
 
@@ -73,7 +62,7 @@ bool knows_adding(const std::string& keys, Placement placement, bool measures_by
     LayerChains chains(launch, *device);
     analytic::Calibration calibration;
     const ChainEffort effort{.least_steps = 1, .most_steps = 1, .discarded_steps = 1, .measures_bytes = measures_bytes};
-    time_chains(launch, comm, *device, chains, {4}, effort, /*slowdowns=*/{}, calibration);
+    time_chains(launch, comm, *device, chains, {4}, effort, /*slowdown=*/1, calibration);
     if (comm.rank() != Rank(0)) return;
     for (const auto& [key, timings] : calibration.layers)
       knows = knows || (key.busy_ranks == 1 && timings.front().adding_peak_bytes);
@@ -90,40 +79,13 @@ TEST(TimeChains, MeasureWhatPassesHoldThatAddWhereThePlansDo) {
   EXPECT_FALSE(knows_adding("sequential/np:1/batch:8", {}, true)) << "nothing adds";
 }
 
-TEST(TimeChains, TimeLayersBesideAsManyRanksAsHaveCoresToo) {
-  Launch launch = small_launch("gpipe/np:3/batch:12/micro:2");
-  launch.machine.cores = 2;
-  static exec::MemoryAccount accounts[3];
-  std::set<int> levels;
-  std::map<int, double> updates;
-  comm::run_thread_ranks(3, [&](comm::Communicator& comm) {
-    const auto device = exec::cpu_device(accounts[comm.rank().value]);
-    LayerChains chains(launch, *device);
-    analytic::Calibration calibration;
-    const ChainEffort effort{.least_steps = 1, .most_steps = 1, .discarded_steps = 1};
-    time_chains(launch, comm, *device, chains, {4}, effort, {{1, 1}, {2, 1.5}, {3, 4}}, calibration);
-    if (comm.rank() != Rank(0)) return;
-    for (const auto& [key, timings] : calibration.layers)
-      if (timings.front().forward_s > 0) levels.insert(key.busy_ranks);
-    updates = calibration.update_s_per_parameter.at(analytic::update_key(launch.plan.spec));
-  });
-  EXPECT_EQ(levels, (std::set{1, 2, 3}));
-  ASSERT_EQ(updates.size(), 3U);
-  EXPECT_DOUBLE_EQ(updates.at(2), 1.5 * updates.at(1));
-  EXPECT_DOUBLE_EQ(updates.at(3), 4 * updates.at(1));
-}
-
-TEST(UpdateSlowdowns, AreAtLeastOneForEveryOptimizer) {
+TEST(UpdateSlowdown, IsAtLeastOneForEveryOptimizer) {
   for (const std::string optimizer : {"sgd", "sgd/momentum:0", "adam", "lars", "sgd/precision:fp64"}) {
     const Case spec = parse_case("mlp/cifar10-synthetic/data-parallel/np:2/batch:8/optimizer:" + optimizer);
     static exec::MemoryAccount accounts[2];
     comm::run_thread_ranks(2, [&](comm::Communicator& comm) {
       const auto device = exec::cpu_device(accounts[comm.rank().value]);
-      const std::map<int, double> slowdowns = update_slowdowns(comm, *device, spec, std::vector{1, 2},
-                                                               comm.rank().value, 5000, {.rounds = 3, .warmup = 1});
-      ASSERT_EQ(slowdowns.size(), 2U);
-      EXPECT_EQ(slowdowns.at(1), 1) << optimizer;
-      EXPECT_GE(slowdowns.at(2), 1) << optimizer;
+      EXPECT_GE(update_slowdown(comm, *device, spec, Rank(1), 5000, {.rounds = 3, .warmup = 1}), 1) << optimizer;
     });
   }
 }

@@ -31,14 +31,11 @@ bool has_process_of_its_own(const Case& spec) {
 std::int64_t process_bytes(const Calibration& calibration, const Sizes& sizes, const Case& spec) {
   if (!has_process_of_its_own(spec)) return 0;
   const std::vector<LayerKey> keys = keys_of(sizes, spec);
-  std::vector<double> same_ranks, all;
-  for (const Calibration& launch : launches_in(calibration)) {
-    if (launch.process_bytes <= 0 || !measured_all(launch, keys)) continue;
-    all.push_back(static_cast<double>(launch.process_bytes));
-    if (launch.ranks == spec.np) same_ranks.push_back(all.back());
-  }
-  if (all.empty()) return 0;
-  return std::llround(median(same_ranks.empty() ? all : same_ranks));
+  std::vector<double> bytes;
+  for (const Calibration& launch : launches_in(calibration))
+    if (launch.process_bytes > 0 && measured_all(launch, keys))
+      bytes.push_back(static_cast<double>(launch.process_bytes));
+  return bytes.empty() ? 0 : std::llround(median(bytes));
 }
 
 }  // namespace parabench::analytic

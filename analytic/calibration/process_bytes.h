@@ -13,9 +13,9 @@ namespace parabench::analytic {
 bool has_process_of_its_own(const Case& spec);
 
 /// Calibration::process_bytes, the median over the launches that measured all layers of the model (of `sizes`) under
-/// the keys of the case, since libraries make code and buffers for each kind of layer; of these over those of as many
-/// ranks as the case has, where there are any. 0: not known, or not has_process_of_its_own(). O(launches x layers x log
-/// rows).
+/// the keys of the case, since libraries make code and buffers for each kind of layer. How many ranks a launch has
+/// matters less than whether its allocator kept a large tensor once more. 0: not known, or not
+/// has_process_of_its_own(). O(launches x layers x log rows).
 std::int64_t process_bytes(const Calibration& calibration, const Sizes& sizes, const Case& spec);
 
 }  // namespace parabench::analytic

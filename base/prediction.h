@@ -56,7 +56,7 @@ struct Predicted {
   std::optional<double> canary_matrix_product_s;
   std::optional<LaunchesBehind> calibrated_by;               ///< nullopt: not calibrated, emulated, or not known
   std::map<std::string, double> second_opinion_step_time_s;  ///< closed forms by name
-  /// What closed forms assume and the case does not keep, a sentence each, by their names; of others nothing.
+  /// What closed forms assume and the case does not keep, a clause each, by their names; of others nothing.
   std::map<std::string, std::vector<std::string>> broken_assumptions;
   std::optional<StepTimeline>
       timeline;  ///< of a typical step; nullopt: too long, waiting for samples, or a file of schema 1.6 or before

@@ -59,7 +59,7 @@ struct KindFigures {
   ErrorFigures figures;
   std::optional<Interval> mean_ci95, median_ratio_ci95;
 };
-/// Of each kind that is known of any case. O(cases x kinds x 2000).
+/// Of each kind that is known of any case. O(cases x kinds x resamples).
 std::vector<KindFigures> figures_by_kind(std::span<const JudgedCase> cases);
 
 }  // namespace parabench::results

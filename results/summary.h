@@ -52,7 +52,7 @@ double spread_of(std::span<const double> measured);
 std::optional<NoiseFloor> noise_floor(const Predicted& predicted, const Measured& measured);
 
 /// Whether an error is no larger than the noise, so that nobody can tell whether the model or the machine is behind it.
-/// Marked wherever both are shown.
+/// Marked in tables and texts that show both.
 bool is_within(double error, const NoiseFloor& floor);
 
 /// "3.2 %", or "~3.2 %" where it is the calibration's; beside an error that is_within() it "3.2 %, within"; "-" where

@@ -99,7 +99,7 @@ struct LoadKey {
 struct Calibration {
   MachineInfo machine;
   std::string date;              ///< ISO 8601, UTC, of the launch; of several of the latest
-  std::string software;          ///< programs and libraries of the launch, with their versions; "": several, unknown
+  std::string software;          ///< program and LibTorch of the launch, with their versions; "": several, unknown
   std::optional<int> ranks;      ///< of the launch, on all of which its canary was timed; nullopt: of several, unknown
   std::optional<Canary> canary;  ///< of the launch; nullopt: of several, on GPUs, unknown
   std::vector<Calibration> launches;  ///< that it was combined from, by date; empty: it is one launch's itself

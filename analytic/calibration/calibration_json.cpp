@@ -17,6 +17,7 @@
 #include "base/canary_json.h"
 #include "base/case_text.h"
 #include "base/json_reader.h"
+#include "parallelism/plan/state/state_layout.h"
 
 namespace parabench::analytic {
 namespace {
@@ -165,7 +166,7 @@ void read_key(const JsonReader& row, LoadKey& key) {
 }
 void read_key(const JsonReader& row, UpdateKey& key) {
   key.device = device_of(row);
-  // Files of schema 2.4 know one optimizer alone and do not name it, those of 3.4 say nothing of the others.
+  // Files of schema 2.4 know one optimizer alone and do not name it, those of 3.4 leave the others to the layers.
   if (row.has("optimizer")) key.optimizer = row.get<std::string>("optimizer");
   if (row.has("threads")) key.threads = row.get_at_least("threads", 1);
   if (row.has("parameter_bytes")) key.parameter_bytes = row.get_at_least("parameter_bytes", 1);
@@ -280,6 +281,22 @@ void read_rank_count_and_canary(const JsonReader& row, Calibration& launch) {
   if (row.has("canary")) launch.canary = canary_from_json(row.at("canary"));
 }
 
+/// In files of before 3.5 updates do not say with how many threads, and of what parameters, they were timed: those of
+/// the launch's case, which its layers of the same device say, too.
+void complete_updates(Calibration& launch) {
+  std::map<UpdateKey, RatesByBusy> complete;
+  for (auto& [old, rates] : launch.update_s_per_parameter) {
+    UpdateKey key = old;
+    for (const auto& [layer, timings] : launch.layers) {
+      if (layer.device != key.device) continue;
+      key.threads = layer.threads;
+      key.parameter_bytes = plan::parameter_bytes(layer.precision);
+    }
+    complete[key] = std::move(rates);
+  }
+  launch.update_s_per_parameter = std::move(complete);
+}
+
 Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine) {
   Calibration launch;
   launch.machine = machine;
@@ -293,7 +310,10 @@ Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine) 
   if (row.has("reduce_scatter")) launch.reduce_scatter = curves_from_json(row.at("reduce_scatter"));
   if (row.has("all_gather")) launch.all_gather = curves_from_json(row.at("all_gather"));
   launch.point_to_point = curves_from_json(row.at("point_to_point"));
-  read_rates(row.at("update_s_per_parameter"), launch.update_s_per_parameter);
+  const JsonReader updates = row.at("update_s_per_parameter");
+  read_rates(updates, launch.update_s_per_parameter);
+  const auto says_all = [](const JsonReader& update) { return update.has("threads"); };
+  if (!std::ranges::all_of(updates.items(), says_all)) complete_updates(launch);
   read_rates(row.at("copy_bytes_per_s"), launch.copy_bytes_per_s);
   if (row.has("load_s_per_sample"))  // unknown to files of schema 3.2
     read_rates(row.at("load_s_per_sample"), launch.load_s_per_sample);

@@ -121,7 +121,12 @@ std::string set_activations(MemoryForm& form, const plan::Plan& plan, Rank rank,
     form.activations = form.in_flight * pair.whole;
     return fmt::format("{} in flight x {:.0f} bytes", form.in_flight, pair.whole);
   }
-  const int whole = whole_pairs(plan, rank, form.in_flight), waiting = form.in_flight - whole;
+  int whole = whole_pairs(plan, rank, form.in_flight);
+  // Before the last ones, which do not run again, as many were in flight that did.
+  const auto stages = static_cast<int>(plan.ranks[rank.value].holds.size());
+  const bool are_last = whole == form.in_flight && form.in_flight < stages * plan::micro_batches(plan);
+  if (are_last && form.in_flight * pair.waiting + pair.again > whole * pair.whole) whole = 0;
+  const int waiting = form.in_flight - whole;
   const double again = waiting > 0 ? pair.again : 0;
   form.activations = whole * pair.whole + waiting * pair.waiting + again;
   const std::string last = whole > 0 ? fmt::format("{} x {:.0f} + ", whole, pair.whole) : std::string();

@@ -38,9 +38,9 @@ struct MemoryForm {
 ///    them saves once: M a_in + A (Chen et al. 2016, arXiv 1604.06174; Huang et al., NeurIPS'19); with except-last each
 ///    stage's last micro-batch of a step keeps all that it saves
 /// Of a server: weights, gradients and states of what it updates, and room for one run of each worker.
-/// States alone are exact. What is counted in all is at most 15 % more, while messages and temporaries, which are in no
-/// formula, are small. Of the first rank it is at most 10 % less; later ranks, and those of two pipelines against each
-/// other, may have less in flight than their row says.
+/// States alone are exact. On a chain of equal layers that save more than messages and temporaries take, which are in
+/// no formula, the replay counts at most 15 % more, and of the first rank at most 10 % less; other models may differ
+/// more. Later ranks, and those of two pipelines against each other, may have less in flight than their row says.
 /// nullopt where no formula is known:
 ///  - schedules from files: how many are in flight is what the file's order makes of it
 ///  - halves of backwards whose forwards run again: how many pairs wait for the second half alone, for which they keep

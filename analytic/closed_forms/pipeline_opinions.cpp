@@ -175,16 +175,17 @@ double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeMode
   for (const double seconds : boundary_seconds(plan, time)) period = std::max(period, 2 * pieces * seconds);
   for (StageId stage; stage.value < plan.stages; ++stage) {
     const auto [first, last] = plan::segments_of(plan, stage);
-    const double passed = passes.forward[stage.value] + passes.backward[stage.value];
-    const plan::StageLoad load{
-        .seconds = pieces * (passed + recomputed_pass(plan, time, plan::holders(plan, stage).front(), stage)),
-        .weight_bytes = sizes.parameter_bytes(plan, first, last.value - first.value + 1),
-        .input_bytes = 0};
     const std::vector<Rank> replicas = plan::holders(plan, stage);
+    const double passed = passes.forward[stage.value] + passes.backward[stage.value] +
+                          recomputed_pass(plan, time, replicas.front(), stage);
+    // Of `width` steps one is the replica's own, with an update behind it.
+    const int width = plan.versions[stage.value].steps_per_update;
+    const plan::StageLoad load{.seconds = pieces * passed + width * update_seconds(plan, time, replicas.front()),
+                               .weight_bytes = sizes.parameter_bytes(plan, first, last.value - first.value + 1),
+                               .input_bytes = 0};
     const plan::ReplicaLink link{neighbours, plan::sync_model(plan.spec),
                                  ring_bytes_per_s(time, sizes, plan, replicas).value_or(neighbours)};
-    const int width = plan.versions[stage.value].steps_per_update;
-    period = std::max(period, plan::stage_period(load, width, link) + update_seconds(plan, time, replicas.front()));
+    period = std::max(period, plan::stage_period(load, width, link));
   }
   return period;
 }

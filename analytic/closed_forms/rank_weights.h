@@ -14,6 +14,7 @@ struct Sharing {
   int replicas = 1;    ///< of the weights, whole or in shares
   bool drops = false;  ///< gathered weights are dropped between forward and backward
 };
+/// Precondition: the rank holds a stage.
 Sharing sharing_of(const plan::Plan& plan, Rank rank);
 
 /// Whether the rank is one of the plan's servers.

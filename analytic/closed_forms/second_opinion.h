@@ -33,7 +33,7 @@ namespace parabench::analytic {
 /// DDLBench's equations neither is added: they stand as they are in the thesis (Jansen 2020).
 std::map<std::string, double> second_opinions(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time);
 
-/// What DDLBench's equations among these `opinions` assume and the plan does not keep: a sentence each, by the
+/// What DDLBench's equations among these `opinions` assume and the plan does not keep: a clause each, by the
 /// equation's name, and no name of one whose assumptions hold. That stages are equal, messages pass in lock-step and
 /// sums go around a ring is not asked.
 std::map<std::string, std::vector<std::string>> broken_assumptions(const plan::Plan& plan, const TimeModel& time,

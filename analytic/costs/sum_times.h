@@ -14,8 +14,9 @@ namespace parabench::analytic {
 /// them take. `layers`: single_layers() of the case, with the placement of its ranks. Throws what the model throws.
 plan::SumTimes sum_times(const TimeModel& time, const Sizes& sizes, plan::Plan layers, std::vector<Rank> members);
 
-/// Of the link between neighbours over which a ring would move them as fast as these ranks of the plan's case sum them.
-/// nullopt: of one rank, and where nobody measured such sums.
+/// Bytes/s of the link between neighbours over which a ring would move them as fast as these ranks of the plan's case
+/// sum them; infinite where bytes take no time. nullopt: of one rank, and where nobody measured such sums. Throws what
+/// else the model throws.
 std::optional<double> ring_bytes_per_s(const TimeModel& time, const Sizes& sizes, const plan::Plan& plan,
                                        const std::vector<Rank>& members);
 

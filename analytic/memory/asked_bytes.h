@@ -10,8 +10,8 @@
 
 namespace parabench::analytic {
 
-/// What operations of a rank take that differ in their step and in their micro-batch, of as many samples, alone is the
-/// same: it is asked for once. A schedule has thousands of operations and a handful of questions to each segment.
+/// What an operation of a rank takes depends neither on its step nor, among micro-batches of as many samples, on its
+/// micro-batch, so it is asked for once. A schedule has thousands of operations and few questions to each segment.
 class AskedBytes {
  public:
   enum class Of { saved, peak, for_weights, input, payload };

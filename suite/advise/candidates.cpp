@@ -33,7 +33,7 @@ std::set<int> micro_batches_of(const plan::Strategy& strategy, const Case& spec)
   return counts;
 }
 
-/// Of one micro-batch all but the last is none.
+/// With one micro-batch except-last recomputes nothing.
 std::vector<Recompute> recomputations_of(const plan::Strategy& strategy) {
   std::vector<Recompute> some = {Recompute::none, Recompute::all};
   if (strategy.uses("micro")) some.push_back(Recompute::except_last);

@@ -164,7 +164,7 @@ void print_step(const Prediction& prediction, const PredictionSetting& setting, 
     fmt::print(out, "  second opinion  {} {}{}", human_seconds(seconds), name, broken_text(predicted, name));
     if (const auto& changed = prediction.outlook->changed) {
       const auto now = changed->second_opinion_step_time_s.find(name);
-      // A schedule's formula holds for some times of passes alone.
+      // The makespan's formula of some schedules holds for some times of passes alone: before the change, not after it.
       if (now != changed->second_opinion_step_time_s.end())
         fmt::print(out, "; what-if {}, {}{}", human_seconds(now->second), ratio_text(seconds, now->second),
                    broken_text(*changed, name));

@@ -30,14 +30,14 @@ std::string staleness(const analytic::Calibration& calibration, std::chrono::sys
     return fmt::format("the calibration's newest launch is of {}, {} ago; {}", calibration.date,
                        counted(age.count(), "day"), again);
   const auto launches = analytic::launches_in(calibration);
-  const auto is_other = [](const analytic::Calibration& launch) {
+  const auto other = std::ranges::find_if(launches, [](const analytic::Calibration& launch) {
     return !launch.software.empty() && launch.software != software();
-  };
-  const auto other = std::ranges::find_if(launches, is_other);
+  });
   if (other == launches.end()) return "";
-  return fmt::format("{} of {} of the calibration {} by {}, and this is {}; {}",
-                     std::ranges::count_if(launches, is_other), counted(launches.size(), "launch", "launches"),
-                     launches.size() == 1 ? "is" : "are", other->software, software(), again);
+  const auto alike = std::ranges::count(launches, other->software, &analytic::Calibration::software);
+  return fmt::format("{} of {} of the calibration {} by {}, and this is {}; {}", alike,
+                     counted(launches.size(), "launch", "launches"), alike == 1 ? "is" : "are", other->software,
+                     software(), again);
 }
 
 void note_staleness(const CalibrationFile& file, Progress& progress) {

@@ -234,6 +234,29 @@ TEST_F(BadInputTest, ACalibrationOfAnotherMachinePredictsButDoesNotRun) {
   EXPECT_EQ(run({"predict", gpipe, "--calibration", "theirs.json"}).code, 0);
 }
 
+TEST_F(BadInputTest, ACalibrationOfLongAgoOrOfOtherSoftwareIsTold) {
+  ASSERT_EQ(run({"calibrate", gpipe, "--out", "mine.json"}).code, 0);
+  nlohmann::json calibration = results("mine.json");
+  nlohmann::json& launch = calibration["launches"][0];
+  EXPECT_THAT(launch["software"].get<std::string>(), AllOf(HasSubstr("parabench "), HasSubstr(" with LibTorch ")));
+  const std::vector<std::vector<std::string>> commands = {
+      {"predict", gpipe},
+      {"plan", gpipe, "--cost", "calibrated"},
+      {"run", gpipe, "--json", "results.json"},
+      {"advise", "--model", "mlp[layers=8]", "--dataset", "cifar10-synthetic", "--np", "2", "--batch", "8"}};
+  const auto expect_note = [&](const std::string& date, const std::string& by, const std::string& note) {
+    launch["date"] = date;
+    launch["software"] = by;
+    write_atomically(path("old.json"), calibration.dump());
+    for (std::vector<std::string> words : commands) {
+      words.insert(words.end(), {"--calibration", "old.json"});
+      EXPECT_THAT(run(words).err, HasSubstr(note)) << words.front();
+    }
+  };
+  expect_note("2020-01-01T00:00:00Z", "", "the calibration's newest launch is of 2020-01-01T00:00:00Z");
+  expect_note("2999-01-01T00:00:00Z", "parabench 0.0", "1 of 1 launch of the calibration is by parabench 0.0");
+}
+
 TEST_F(BadInputTest, AFileThatHoldsNoResultsIsNotReplaced) {
   write_atomically(path("precious.toml"), "name = 'mine'\n");
   const Outcome refused = run({"run", gpipe, "--json", "precious.toml"});

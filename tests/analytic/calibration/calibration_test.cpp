@@ -303,6 +303,11 @@ TEST(Calibration, FilesOfSchema3_4SayNothingOfSoftwareAndOfWhatUpdatesDependOn) 
     file["launches"][0]["update_s_per_parameter"][0].erase(later);
   known.software.clear();
   EXPECT_EQ(text(calibration_from_json(file)), text(known)) << "of one thread and 4 bytes a parameter";
+  for (json& row : file["launches"][0]["layers"]) row.update({{"threads", 2}, {"precision", "fp64"}});
+  const Calibration wide = calibration_from_json(file);
+  ASSERT_EQ(wide.update_s_per_parameter.size(), 1u);
+  EXPECT_EQ(wide.update_s_per_parameter.begin()->first, (UpdateKey{DeviceKind::cpu, "adam", 2, 8}))
+      << "as the layers of the launch";
 }
 
 TEST(Calibration, ResidentMemoryIsReadBackAndUnknownToFilesOfSchema3_0) {

@@ -58,6 +58,19 @@ TEST(CaseForm, MoreMicroBatchesHaveLessBubble) {
   EXPECT_LT(both(id + "16").form.step_time_s, both(id + "4").form.step_time_s);
 }
 
+TEST(CaseForm, TheLastMicroBatchIsSparedWhereItDoesNotRunAgain) {
+  LayerForm layer{.forward = 1, .backward = 2};
+  layer.saved = 100;
+  const LayerForms forms{.layers = std::vector<LayerForm>(2, layer), .link = {}};
+  const auto form = [&](const std::string& recompute) {
+    return case_form(
+        parse_case("mlp[layers=2]/cifar10-synthetic/gpipe/np:2/batch:64/micro:4/recompute:" + recompute), forms, {});
+  };
+  EXPECT_DOUBLE_EQ(form("all").step_time_s - form("none").step_time_s, 4);
+  EXPECT_DOUBLE_EQ(form("except-last").step_time_s - form("none").step_time_s, 3);
+  EXPECT_DOUBLE_EQ(form("except-last").peak_bytes - form("all").peak_bytes, 100);
+}
+
 // Four layers of 3 s; the last one's update of 11 s leaves it alone where two micro-batches share it.
 TEST(CaseForm, CutsStagesByTheirUpdatesToo) {
   const LayerForm layer{.forward = 1, .backward = 2};

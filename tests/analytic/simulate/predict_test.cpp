@@ -103,7 +103,17 @@ TEST(Predict, SumsOfAPipedreamStageArePricedAsThoseOfItsOwnReplicas) {
   const Predicted p = predict(test_plan(spec, 2, 60), chain(2), costs, costs, 12, 48);
   EXPECT_NEAR(term(p, "planner_period"), 50. / 3, 1e-9);
   EXPECT_NEAR(term(p, "data_parallel_period"), 100. / 4, 1e-9);
-  EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 50. / 3 + 1. / 3, 1e-9) << "and its updates";
+  EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 50. / 3, 1e-9);
+}
+
+TEST(Predict, UpdatesOfAReplicatedPipedreamStageCountOnceForEachReplica) {
+  Case spec = case_of("pipedream", 4, 1);
+  spec.strategy.parameters = {{"replicas", "1-3"}};
+  const HandCosts costs(KindSeconds{.update = 9});
+  const Predicted p = predict(test_plan(spec, 2, 60), chain(2), costs, costs, 12, 48);
+  // The first stage: passes of 3 s and an update for every mini-batch; the second one's are divided by three.
+  EXPECT_NEAR(term(p, "planner_period"), 12, 1e-9);
+  EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 12, 1e-9);
 }
 
 TEST(Predict, FillingAReplicatedPipelineCountsInNoStepEvenWhereTheWindowHoldsNoWholePattern) {

@@ -62,7 +62,12 @@ TEST(SumsOfStatistics, AddTheirTimeToEveryClosedForm) {
     const plan::Plan plan = plan_of(strategy, 2, 4);
     const auto with = second_opinions(plan, sizes, slow_sums), without = second_opinions(plan, sizes, no_sums);
     ASSERT_FALSE(with.empty());
-    for (const auto& [name, seconds] : with) EXPECT_DOUBLE_EQ(seconds, without.at(name) + 2 * norms * 10) << name;
+    for (const auto& [name, seconds] : with) {
+      const double exposed = name == "ddlbench_eq_5_1" ? 0 : 2 * norms * 10;  // it stands as it is in the thesis
+      EXPECT_DOUBLE_EQ(seconds, without.at(name) + exposed) << name;
+    }
+    EXPECT_THAT(broken_assumptions(plan, slow_sums, with).at("ddlbench_eq_5_1"),
+                testing::Contains("the sums of batch norms' statistics are not counted"));
   }
 }
 

@@ -36,8 +36,11 @@ TEST(Staleness, SpeaksOfOtherSoftware) {
   analytic::Calibration two = launch(today, "");
   two.launches = {launch(today), launch(today, "parabench 0.0.1 with LibTorch 1.0")};
   EXPECT_THAT(staleness(two, noon),
-              AllOf(HasSubstr("1 of 2 launches of the calibration are by parabench 0.0.1 with LibTorch 1.0"),
+              AllOf(HasSubstr("1 of 2 launches of the calibration is by parabench 0.0.1 with LibTorch 1.0"),
                     HasSubstr("this is " + software())));
+  two.launches.push_back(launch(today, "parabench 0.0.2 with LibTorch 1.0"));
+  two.launches.push_back(launch(today, "parabench 0.0.1 with LibTorch 1.0"));
+  EXPECT_THAT(staleness(two, noon), HasSubstr("2 of 4 launches of the calibration are by parabench 0.0.1 with"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/partition/partition.h"
+#include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/stage_widths.h"
@@ -116,10 +117,11 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
 CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const LayerForms& forms,
                      const plan::SumTimes& sum_times) {
   LayerForm whole;
-  double entries = 0;
+  double entries = 0, largest = 0;
   for (const LayerForm& layer : forms.layers) {
     whole += layer;
     entries += static_cast<double>(layer.entry);
+    largest = std::max(largest, static_cast<double>(layer.parameters));
   }
   const bool again = spec.recompute != Recompute::none;
   const plan::Serving by = plan::serving(spec);
@@ -140,11 +142,16 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
   } else if (gathers) {
     form.step_time_s =
         fully_sharded_step(whole.forward, backward, update, sums / 2, spec.reshard ? sums / 2 : 0, sums / 2);
+  } else if (shares) {
+    // What updates are gathered by has no backward to hide behind.
+    form.step_time_s = overlapped_step(own, backward, sums / 2, last / 2) + sums / 2;
   } else {
     form.step_time_s = overlapped_step(own, backward, sums, last);
   }
   const double activations = again ? entries : static_cast<double>(whole.saved);
-  form.peak_bytes = state_bytes(spec, bytes, shares ? copies : 1, gathers) + activations;
+  // Weights of a layer and of those gathered ahead, and the gradients on their way to their shares.
+  const double rooms = gathers && copies > 1 ? (1 + spec.prefetch + plan::gradient_buffers) * largest : 0;
+  form.peak_bytes = state_bytes(spec, bytes, shares ? copies : 1, gathers) + rooms + activations;
   return form;
 }
 

@@ -6,6 +6,15 @@
 #include "analytic/closed_forms/pipeline_opinions.h"
 
 namespace parabench::analytic {
+namespace {
+
+bool shares_cores(const plan::Plan& plan, const TimeModel& time) {
+  if (time.cores() == 0 || plan.spec.device == DeviceKind::cuda) return false;
+  const int ranks = ranks_on_fullest_host(plan.placement, plan.spec.np);
+  return ranks * threads_of_operation(plan.spec) > time.cores();
+}
+
+}  // namespace
 
 std::map<std::string, double> second_opinions(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
   std::map<std::string, double> opinions;
@@ -34,9 +43,9 @@ std::map<std::string, std::vector<std::string>> broken_assumptions(const plan::P
   for (const auto& [name, seconds] : opinions) {
     if (!name.starts_with("ddlbench")) continue;
     std::vector<std::string> clauses;
-    if (plan::uses(plan, plan::OpKind::recompute))
-      clauses.emplace_back("the forwards that run again are not counted");
+    if (plan::uses(plan, plan::OpKind::recompute)) clauses.emplace_back("the forwards that run again are not counted");
     if (!plan.statistics.empty()) clauses.emplace_back("the sums of batch norms' statistics are not counted");
+    if (shares_cores(plan, time)) clauses.emplace_back("ranks that share cores are taken to have theirs to themselves");
     if (plan.stages == 1 && !backward_hides(plan, time))
       clauses.emplace_back("the backward does not hide all collectives but the last");
     if (!clauses.empty()) broken.emplace(name, std::move(clauses));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <sstream>
 
 #include "base/counted.h"
@@ -124,6 +125,11 @@ ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start) {
   std::vector<results::ResultsFile> files;
   for (const Pass& pass : passes) files.push_back(pass.results);
   std::vector<results::JudgedCase> cases = results::judged_cases(files);
+  if (!options.selection.empty()) {
+    std::set<std::string> chosen;
+    for (const SelectedCase& one : select(options.selection, find_set("accuracy").cases())) chosen.insert(one.id);
+    std::erase_if(cases, [&](const results::JudgedCase& one) { return !chosen.contains(one.id); });
+  }
   const std::vector<Ablation> ablations = judge_again(cases, passes, options.ablate);
   const std::vector<Choice> choices = judge_choices(cases);
   switch (options.format) {

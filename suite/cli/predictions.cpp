@@ -85,8 +85,11 @@ std::vector<Alike> lines_of(const std::vector<RankPredicted>& ranks) {
 }
 
 void print_ranks(const Predicted& predicted, std::ostream& out) {
-  fmt::print(out, "\n  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  memory at its peak\n", "rank", "forward",
-             "backward", "update", "exposed", "bubble", "peak");
+  const bool recomputes =
+      std::ranges::any_of(predicted.ranks, [](const RankPredicted& rank) { return rank.breakdown_s.recompute > 0; });
+  const auto recomputed = [&](const std::string& cell) { return recomputes ? fmt::format(" {:>10}", cell) : ""; };
+  fmt::print(out, "\n  {:>4} {:>10} {:>10}{} {:>10} {:>10} {:>10} {:>10}  memory at its peak\n", "rank", "forward",
+             "backward", recomputed("recompute"), "update", "exposed", "bubble", "peak");
   for (const auto& [first, count] : lines_of(predicted.ranks)) {
     const RankPredicted& rank = *first;
     const Breakdown& b = rank.breakdown_s;
@@ -98,9 +101,9 @@ void print_ranks(const Predicted& predicted, std::ostream& out) {
       }
     }
     if (count > 1) parts += fmt::format("; {} ranks alike", count);
-    fmt::print(out, "  {:>4} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n", rank.rank.value,
-               human_seconds(b.forward), human_seconds(b.backward), human_seconds(b.update),
-               human_seconds(b.communication_exposed), human_seconds(b.bubble),
+    fmt::print(out, "  {:>4} {:>10} {:>10}{} {:>10} {:>10} {:>10} {:>10}  {}\n", rank.rank.value,
+               human_seconds(b.forward), human_seconds(b.backward), recomputed(human_seconds(b.recompute)),
+               human_seconds(b.update), human_seconds(b.communication_exposed), human_seconds(b.bubble),
                human_bytes(static_cast<double>(rank.peak_memory.total_counted())), parts);
   }
 }

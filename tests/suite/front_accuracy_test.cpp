@@ -41,6 +41,11 @@ TEST_F(AccuracyTest, JudgesWhatIsThereForProgramsToo) {
   EXPECT_TRUE(judged["cases"][0]["paired"].is_number());
   EXPECT_EQ(judged["figures"]["forecast"]["cases"], 1);
   EXPECT_EQ(judged["figures"]["forecast"]["mean_ci95"], nullptr) << "of a single case";
+  EXPECT_TRUE(
+      json::parse(
+          run({"accuracy", small + "1f1b/np:2/batch:8", "--out", "acc", "--judge", "--format", "json"}).out)["cases"]
+          .empty())
+      << "of cases that are not chosen";
   EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--format", "csv"}).out, StartsWith("id,passes,measured_s,"));
   EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--format", "markdown"}).out,
               AllOf(StartsWith("1 case in up to 1 pass; "), HasSubstr("\n| forecast | 1 | "),

@@ -52,10 +52,12 @@ TEST_F(PredictTest, DdlbenchsEquationStandsBesideItsOwnCasesAndSaysWhatItLeavesO
   const std::string left_out = "the forwards that run again are not counted", equation = "ddlbench_eq_6_1_6_2";
   const Outcome text = run({"predict", of_the_set, "--what-if", "flops=x2"});
   EXPECT_EQ(text.code, 0) << text.err;
-  EXPECT_THAT(text.out, HasSubstr(equation + " (" + left_out + "); what-if "));
+  // Whether ranks share cores is this machine's.
+  EXPECT_THAT(text.out, AllOf(HasSubstr(equation + " (" + left_out), HasSubstr("); what-if ")));
+  EXPECT_THAT(text.out, testing::ContainsRegex("rank +forward +backward +recompute +update"));
   const json predicted = json::parse(run({"predict", of_the_set, "--json"}).out)[0]["predicted"];
   EXPECT_GT(predicted.at("second_opinion_step_time_s").at(equation), 0);
-  EXPECT_EQ(predicted.at("broken_assumptions").at(equation), json::array({left_out}));
+  EXPECT_THAT(predicted.at("broken_assumptions").at(equation), testing::Contains(left_out));
 }
 
 TEST_F(PredictTest, MoreCoresHelpRanksThatTakeTurns) {

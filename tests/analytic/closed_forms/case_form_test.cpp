@@ -92,6 +92,17 @@ TEST(CaseForm, SharedStatesAreSmaller) {
   EXPECT_LT(bytes("zero3"), bytes("zero1"));
 }
 
+TEST(CaseForm, GatheredLayersAreWholeHoweverManyRanksShareThem) {
+  LayerForm layer{.forward = 1, .backward = 2};
+  layer.parameters = 100;
+  const LayerForms forms{.layers = std::vector<LayerForm>(8, layer), .link = {}};
+  const auto bytes = [&](const std::string& keys) {
+    return case_form(parse_case("mlp[layers=8]/cifar10-synthetic/zero3/np:64/batch:64" + keys), forms, {}).peak_bytes;
+  };
+  EXPECT_NEAR(bytes(""), 4 * 100 + 3 * 800 / 64., 1e-9) << "two of weights, two of gradients, and shares of states";
+  EXPECT_DOUBLE_EQ(bytes("/prefetch:3") - bytes(""), 2 * 100);
+}
+
 MachineInfo on_network(int hosts_per_rack, double links) {
   MachineInfo nodes = machine;
   nodes.sheet = HardwareSheet{.name = "nodes", .memory_bytes_per_s = 100e9};

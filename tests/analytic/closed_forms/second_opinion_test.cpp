@@ -132,6 +132,16 @@ TEST(SecondOpinion, DdlbenchsEquationOfCopiesSaysWhetherItsAssumptionsHold) {
     EXPECT_THAT(of_copies(strategy, .5), ElementsAre(not_hidden)) << strategy << " gathers weights";
 }
 
+TEST(SecondOpinion, DdlbenchsEquationsSayThatRanksShareCores) {
+  const plan::Plan plan = pipeline("gpipe", 4, 8);
+  const auto clauses = [&](int cores) {
+    const HandCosts costs(seconds, cores);
+    return broken_assumptions(plan, costs, second_opinions(plan, chain(4), costs))["ddlbench_eq_6_1_6_2"];
+  };
+  EXPECT_THAT(clauses(2), ElementsAre("ranks that share cores are taken to have theirs to themselves"));
+  EXPECT_THAT(clauses(4), IsEmpty());
+}
+
 TEST(SecondOpinion, WhatNoFormulaDescribesIsNoShorterThanItsBusiestRank) {
   const plan::Plan crossed = pipeline("chimera", 4, 8);
   const HandCosts costs(seconds);

@@ -149,8 +149,10 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
     form.step_time_s = overlapped_step(own, backward, sums, last);
   }
   const double activations = again ? entries : static_cast<double>(whole.saved);
-  // Weights of a layer and of those gathered ahead, and the gradients on their way to their shares.
-  const double rooms = gathers && copies > 1 ? (1 + spec.prefetch + plan::gradient_buffers) * largest : 0;
+  // Of weights of a run of layers and of those gathered ahead, and of gradients on their way to their shares.
+  const double run = std::max(largest, std::min(bytes, static_cast<double>(spec.bucket.value)));
+  const auto room = [&](int runs) { return gathers && copies > 1 ? std::min(runs * run, bytes) : 0; };
+  const double rooms = room(1 + spec.prefetch) + room(plan::gradient_buffers);
   form.peak_bytes = state_bytes(spec, bytes, shares ? copies : 1, gathers) + rooms + activations;
   return form;
 }

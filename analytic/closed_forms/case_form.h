@@ -49,8 +49,8 @@ struct CaseForm {
 ///    schedule has in flight.
 ///  - copies: overlapped_step(), of strategies with the key shard with the gather of what they updated behind it,
 ///    fully_sharded_step() of those with the key prefetch, parameter_server_step(), local_step(); memory: states,
-///    divided where the strategy has the key shard, with the key prefetch room for whole layers, and the activations of
-///    a piece.
+///    divided where the strategy has the key shard, with the key prefetch room for whole buckets, and activations of a
+///    piece.
 /// Good to within some ten percent where stages are equal: for ranking, not for reporting. O(layers log layers).
 CaseForm case_form(const Case& spec, const LayerForms& forms, const plan::SumTimes& sums);
 

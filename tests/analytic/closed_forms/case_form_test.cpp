@@ -86,21 +86,23 @@ TEST(CaseForm, CutsStagesByTheirUpdatesToo) {
 
 TEST(CaseForm, SharedStatesAreSmaller) {
   const auto bytes = [](const std::string& strategy) {
-    return both("mlp[layers=8,hidden=1024]/cifar10-synthetic/" + strategy + "/np:4/batch:4").form.peak_bytes;
+    return both("mlp[layers=64,hidden=1024]/cifar10-synthetic/" + strategy + "/np:4/batch:4").form.peak_bytes;
   };
   EXPECT_LT(bytes("zero1"), bytes("data-parallel"));
   EXPECT_LT(bytes("zero3"), bytes("zero1"));
 }
 
-TEST(CaseForm, GatheredLayersAreWholeHoweverManyRanksShareThem) {
+TEST(CaseForm, GatheredBucketsAreWholeHoweverManyRanksShareThem) {
+  constexpr double mebi = 1 << 20;
   LayerForm layer{.forward = 1, .backward = 2};
-  layer.parameters = 100;
+  layer.parameters = 1 << 20;
   const LayerForms forms{.layers = std::vector<LayerForm>(8, layer), .link = {}};
   const auto bytes = [&](const std::string& keys) {
     return case_form(parse_case("mlp[layers=8]/cifar10-synthetic/zero3/np:64/batch:64" + keys), forms, {}).peak_bytes;
   };
-  EXPECT_NEAR(bytes(""), 4 * 100 + 3 * 800 / 64., 1e-9) << "two of weights, two of gradients, and shares of states";
-  EXPECT_DOUBLE_EQ(bytes("/prefetch:3") - bytes(""), 2 * 100);
+  EXPECT_DOUBLE_EQ(bytes("/bucket:2MiB"), (4 * 2 + 3 * 8 / 64.) * mebi) << "two of weights, two of gradients, shares";
+  EXPECT_DOUBLE_EQ(bytes("/bucket:2MiB/prefetch:3") - bytes("/bucket:2MiB"), 2 * 2 * mebi);
+  EXPECT_DOUBLE_EQ(bytes("/bucket:1KiB"), (4 + 3 * 8 / 64.) * mebi) << "a layer at least";
 }
 
 MachineInfo on_network(int hosts_per_rack, double links) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -19,9 +18,7 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-std::string signed_percent(const std::optional<double>& error) {
-  return error && std::isfinite(*error) ? fmt::format("{:+.1f} %", 100 * *error) : "-";
-}
+std::string cell_of(const std::optional<double>& error) { return error ? signed_percent(*error) : "-"; }
 
 struct Column {
   std::string_view heading;
@@ -30,12 +27,12 @@ struct Column {
 
 const std::array columns = {
     Column{"measured, ms", [](const JudgedCase& one) { return plain_number(1e3 * one.measured_s); }},
-    Column{"forecast", [](const JudgedCase& one) { return signed_percent(one.forecast); }},
+    Column{"forecast", [](const JudgedCase& one) { return cell_of(one.forecast); }},
     Column{"noise", noise_text},
-    Column{"paired", [](const JudgedCase& one) { return signed_percent(one.paired); }},
+    Column{"paired", [](const JudgedCase& one) { return cell_of(one.paired); }},
     Column{"paired noise", paired_noise_text},
-    Column{"peak memory", [](const JudgedCase& one) { return signed_percent(one.memory); }},
-    Column{"resident memory", [](const JudgedCase& one) { return signed_percent(one.resident); }},
+    Column{"peak memory", [](const JudgedCase& one) { return cell_of(one.memory); }},
+    Column{"resident memory", [](const JudgedCase& one) { return cell_of(one.resident); }},
 };
 
 std::string line_of(const Cells& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }

@@ -18,8 +18,6 @@
 namespace parabench::results {
 namespace {
 
-std::string percent(double ratio) { return std::isfinite(ratio) ? fmt::format("{:+.1f} %", 100 * ratio) : "-"; }
-
 std::string memory(std::int64_t bytes) { return bytes == 0 ? "-" : human_bytes(static_cast<double>(bytes)); }
 
 /// Counted bytes; of another product, which counts none, the process's own with a word for it.
@@ -66,16 +64,18 @@ const std::array columns = {
     Column{"", "error",
            [](const Record& r) {
              const auto both = case_error(r);
-             return both ? percent(both->step_time) : "-";
+             return both ? signed_percent(both->step_time) : "-";
            }},
     Column{"", "noise", noise, false, true},
     Column{"", "adjusted",
-           [](const Record& r) { return r.error && r.error->adjusted ? percent(r.error->adjusted->relative) : "-"; },
+           [](const Record& r) {
+             return r.error && r.error->adjusted ? signed_percent(r.error->adjusted->relative) : "-";
+           },
            false, true},
     Column{"", "paired error",
            [](const Record& r) {
              const auto paired = r.error ? r.error->paired_step_time_relative : std::nullopt;
-             return paired ? percent(*paired) : "-";
+             return paired ? signed_percent(*paired) : "-";
            },
            false, true},
     Column{"peak memory", "predicted",
@@ -84,7 +84,7 @@ const std::array columns = {
     Column{"", "error",
            [](const Record& r) {
              const auto both = case_error(r);
-             return both ? percent(both->peak_memory) : "-";
+             return both ? signed_percent(both->peak_memory) : "-";
            }},
     Column{"", "equivalent", verdict},
     Column{"", "samples/s",
@@ -144,6 +144,8 @@ std::string left_out(std::span<const Record> records) {
 }
 
 }  // namespace
+
+std::string signed_percent(double ratio) { return std::isfinite(ratio) ? fmt::format("{:+.1f} %", 100 * ratio) : "-"; }
 
 std::string plain_number(double value) {
   if (!std::isfinite(value)) return "-";

@@ -18,6 +18,8 @@ namespace parabench::results {
 /// newline; "-" where there is no value.
 std::string results_table(std::span<const Record> records);
 
+/// "+3.2 %" of 0.032; "-" for what is not finite.
+std::string signed_percent(double ratio);
 /// Three significant digits or the whole number, without a unit: "0.631", "1892"; "-" for what is none.
 std::string plain_number(double value);
 

@@ -135,19 +135,19 @@ std::vector<double> ring_rates(const TimeModel& time, const Sizes& sizes, const 
 
 }  // namespace
 
-plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int samples) {
+plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int samples, const Placement& placement) {
   plan::Plan plan{.spec = spec, .pieces = {{samples}}, .ranks = std::vector<plan::RankProgram>(1)};
   plan.ranks[0].holds = {{StageId(0), ReplicaId(0)}};
   for (int l = 0; l < static_cast<int>(model.layers.size()); ++l) {
     plan.segments.push_back({.first_layer = l, .layers = 1, .stage = StageId(0)});
   }
+  plan.placement = placement;
   return plan;
 }
 
 plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
                            const Case& spec, const std::optional<Link>& link, const Placement& placement) {
-  plan::Plan plan = single_layers(spec, sizes.model(), plan::largest_piece(spec));
-  plan.placement = placement;
+  const plan::Plan plan = single_layers(spec, sizes.model(), plan::largest_piece(spec), placement);
   const Costs data_sheet = data_sheet_costs_of(spec, machine, sizes);
   const bool calibrated = calibration && has_layers(*calibration, sizes, spec, placement);
   Costs costs = calibrated ? calibrated_costs(*calibration, sizes) : data_sheet_costs_of(spec, machine, sizes);

@@ -25,7 +25,9 @@ namespace parabench::analytic {
 plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
                            const Case& spec, const std::optional<Link>& link = {}, const Placement& placement = {});
 
-/// One rank that holds each layer as a segment, without operations, for pieces of so many samples.
-plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int samples);
+/// One rank that holds each layer as a segment, without operations, for pieces of so many samples; the ranks of its
+/// case are where `placement` says.
+plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int samples,
+                         const Placement& placement = {});
 
 }  // namespace parabench::analytic

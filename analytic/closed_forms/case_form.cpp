@@ -161,8 +161,7 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
 
 LayerForms layer_forms(const Case& spec, const Sizes& sizes, const Costs& costs, int samples,
                        const Placement& placement) {
-  plan::Plan plan = single_layers(spec, sizes.model(), samples);
-  plan.placement = placement;
+  const plan::Plan plan = single_layers(spec, sizes.model(), samples, placement);
   const auto seconds = [&](const plan::Op& op) { return costs.time->seconds(plan, Rank(0), op, spec.np); };
   const auto pass = [](plan::OpKind kind, SegmentId layer) {
     return plan::pass(kind, layer, MicroBatchId(0), StepId(0), VersionId(0));
@@ -193,8 +192,7 @@ std::vector<Rank> summing_ranks(const Case& spec) {
 plan::SumTimes sums_of(const Case& spec, const Sizes& sizes, const Costs& costs, const Placement& placement) {
   const std::vector<Rank> ranks = summing_ranks(spec);
   if (ranks.size() < 2) return {};
-  plan::Plan layers = single_layers(spec, sizes.model(), plan::largest_piece(spec));
-  layers.placement = placement;
+  const plan::Plan layers = single_layers(spec, sizes.model(), plan::largest_piece(spec), placement);
   try {
     return sum_times(*costs.time, sizes, layers, ranks);
   } catch (const Error& error) {

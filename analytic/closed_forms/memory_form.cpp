@@ -107,12 +107,15 @@ PairBytes bytes_of_a_pair(const plan::Plan& plan, const Sizes& sizes, const Memo
   return pair;
 }
 
-/// Those of `in_flight` pairs whose forwards do not run again though others of their segments do.
-int whole_pairs(const plan::Plan& plan, Rank rank, int in_flight) {
+/// Those of `in_flight` pairs whose forwards do not run again though others of their segments do, when most is held.
+int whole_pairs(const plan::Plan& plan, Rank rank, int in_flight, const PairBytes& pair) {
   if (plan.spec.recompute != Recompute::except_last) return 0;
   const auto stages = static_cast<int>(plan.ranks[rank.value].holds.size());
   const int of_a_step = stages * plan::micro_batches(plan);
-  return std::min(in_flight, stages * ((in_flight + of_a_step - 1) / of_a_step));
+  const int last = std::min(in_flight, stages * ((in_flight + of_a_step - 1) / of_a_step));
+  // Where all in flight may be the last of a step, as many before them run again.
+  const bool run_before = last == in_flight && in_flight < of_a_step;
+  return run_before && in_flight * pair.waiting + pair.again > last * pair.whole ? 0 : last;
 }
 
 /// Sets what is in flight, and tells the formula.
@@ -121,12 +124,7 @@ std::string set_activations(MemoryForm& form, const plan::Plan& plan, Rank rank,
     form.activations = form.in_flight * pair.whole;
     return fmt::format("{} in flight x {:.0f} bytes", form.in_flight, pair.whole);
   }
-  int whole = whole_pairs(plan, rank, form.in_flight);
-  // Before the last ones, which do not run again, as many were in flight that did.
-  const auto stages = static_cast<int>(plan.ranks[rank.value].holds.size());
-  const bool are_last = whole == form.in_flight && form.in_flight < stages * plan::micro_batches(plan);
-  if (are_last && form.in_flight * pair.waiting + pair.again > whole * pair.whole) whole = 0;
-  const int waiting = form.in_flight - whole;
+  const int whole = whole_pairs(plan, rank, form.in_flight, pair), waiting = form.in_flight - whole;
   const double again = waiting > 0 ? pair.again : 0;
   form.activations = whole * pair.whole + waiting * pair.waiting + again;
   const std::string last = whole > 0 ? fmt::format("{} x {:.0f} + ", whole, pair.whole) : std::string();

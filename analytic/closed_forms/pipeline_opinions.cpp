@@ -169,7 +169,6 @@ void add_pipeline_opinions(const plan::Plan& plan, const TimeModel& time, std::m
 
 double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
   const StagePasses passes = stage_passes(plan, time);
-  const double neighbours = time.link(plan).bytes_per_s;
   const int pieces = plan::micro_batches(plan);
   double period = 0;
   for (const double seconds : boundary_seconds(plan, time)) period = std::max(period, 2 * pieces * seconds);
@@ -183,9 +182,7 @@ double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeMode
     const plan::StageLoad load{.seconds = pieces * passed + width * update_seconds(plan, time, replicas.front()),
                                .weight_bytes = sizes.parameter_bytes(plan, first, last.value - first.value + 1),
                                .input_bytes = 0};
-    const plan::ReplicaLink link{neighbours, plan::sync_model(plan.spec),
-                                 ring_bytes_per_s(time, sizes, plan, replicas).value_or(neighbours)};
-    period = std::max(period, plan::stage_period(load, width, link));
+    period = std::max(period, plan::stage_period(load, width, replica_link(time, sizes, plan, replicas)));
   }
   return period;
 }

@@ -7,6 +7,7 @@
 #include "analytic/costs/time_model.h"
 #include "analytic/memory/sizes.h"
 #include "parallelism/plan/partition/profile.h"
+#include "parallelism/plan/partition/replicated_stage.h"
 
 namespace parabench::analytic {
 
@@ -14,10 +15,15 @@ namespace parabench::analytic {
 /// them take. `layers`: single_layers() of the case, with the placement of its ranks. Throws what the model throws.
 plan::SumTimes sum_times(const TimeModel& time, const Sizes& sizes, plan::Plan layers, std::vector<Rank> members);
 
-/// Bytes/s of the link between neighbours over which a ring would move them as fast as these ranks of the plan's case
-/// sum them; infinite where bytes take no time. nullopt: of one rank, and where nobody measured such sums. Throws what
-/// else the model throws.
-std::optional<double> ring_bytes_per_s(const TimeModel& time, const Sizes& sizes, const plan::Plan& plan,
-                                       const std::vector<Rank>& members);
+/// Bytes/s of the link between neighbours over which a ring would move them as fast as `members` sum them; infinite
+/// where bytes take no time. `layers`: as of sum_times(). nullopt: of one rank, and where nobody measured such sums.
+/// Throws what else the model throws.
+std::optional<double> ring_bytes_per_s(const TimeModel& time, const Sizes& sizes, plan::Plan layers,
+                                       std::vector<Rank> members);
+
+/// Over what the replicas of a stage of PipeDream's send and sum: TimeModel::link() to the neighbours, and
+/// ring_bytes_per_s() among them, or the former where there is none. Throws what the model throws of either.
+plan::ReplicaLink replica_link(const TimeModel& time, const Sizes& sizes, const plan::Plan& plan,
+                               std::vector<Rank> replicas);
 
 }  // namespace parabench::analytic

@@ -49,15 +49,12 @@ void staleness(TermList& terms, StageId stage) {
 /// PipeDream's price of the plan's stages, and of the alternative to all of them.
 void replication(TermList& terms) {
   if (!terms.plan.asynchronous || !terms.plan.servers.empty() || plan::micro_batches(terms.plan) > 1) return;
-  const plan::SyncModel sync = plan::sync_model(terms.plan.spec);
-  const double neighbours = terms.time.link(terms.plan).bytes_per_s;
   const auto link_of = [&](const std::vector<Rank>& replicas) {
-    const auto ring = ring_bytes_per_s(terms.time, terms.sizes, terms.plan, replicas);
-    return plan::ReplicaLink{neighbours, sync, ring.value_or(neighbours)};
+    return replica_link(terms.time, terms.sizes, terms.plan, replicas);
   };
-  const auto formula = [&](const plan::ReplicaLink& link) {
+  const auto formula = [](const plan::ReplicaLink& link) {
     return fmt::format("max(passes and update, weights over {:.3g} bytes/s, sync={}) / replicas, transfers",
-                       link.sum_bytes_per_s, to_text(sync));
+                       link.sum_bytes_per_s, to_text(link.sync));
   };
   std::vector<Rank> all;
   plan::StageLoad whole;

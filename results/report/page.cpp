@@ -25,8 +25,6 @@
 namespace parabench::results {
 namespace {
 
-std::string percent(double ratio) { return std::isfinite(ratio) ? fmt::format("{:+.1f} %", 100 * ratio) : "-"; }
-
 /// A cell of text.
 std::string td(std::string_view text, std::string_view kind = "") {
   return fmt::format("<td{}>{}</td>", kind.empty() ? "" : fmt::format(" class=\"{}\"", kind), html_text(text));
@@ -42,7 +40,7 @@ std::string bytes_cell(std::int64_t bytes) {
   const auto value = static_cast<double>(bytes);
   return td(human_bytes(value), bytes == 0 ? std::optional<double>() : value);
 }
-std::string error_cell(std::optional<double> ratio) { return td(ratio ? percent(*ratio) : "", ratio); }
+std::string error_cell(std::optional<double> ratio) { return td(ratio ? signed_percent(*ratio) : "", ratio); }
 
 /// An id, which may break behind its slashes, and what there is to say of its training.
 std::string id_cell(std::string_view id, std::string_view note = "") {

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <chrono>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/date.h"
 #include "results/accuracy_text.h"
 #include "results/summary.h"
 #include "suite/accuracy/repredict.h"
@@ -17,17 +16,6 @@ namespace parabench::suite {
 namespace {
 
 using nlohmann::json;
-
-/// Of a date in UTC, as files have it, since 1970; nullopt where it is none.
-std::optional<double> hours_of(const std::string& date) {
-  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  if (std::sscanf(date.c_str(), "%d-%d-%dT%d:%d:%d", &year, &month, &day, &hour, &minute, &second) != 6)
-    return std::nullopt;
-  const std::chrono::sys_days days =
-      std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
-                                  std::chrono::day(static_cast<unsigned>(day)));
-  return 24.0 * static_cast<double>(days.time_since_epoch().count()) + hour + minute / 60.0 + second / 3600.0;
-}
 
 constexpr std::size_t terms = enum_values<analytic::AblatedTerm>.size();
 
@@ -76,14 +64,17 @@ results::ErrorFigures figures_of(const std::map<std::string, Errors>& cases, Abl
 }  // namespace
 
 const analytic::Calibration* stale_calibration(std::span<const Pass> passes, const Pass& pass) {
-  const auto own = pass.calibration ? hours_of(pass.calibration->date) : std::nullopt;
+  const auto date_of = [](const Pass& one) {
+    return one.calibration ? parse_utc(one.calibration->date) : std::nullopt;
+  };
+  const auto own = date_of(pass);
   const analytic::Calibration* latest = nullptr;
-  double latest_hours = 0;
+  std::chrono::sys_seconds latest_date;
   for (const Pass& other : passes) {
-    const auto hours = other.calibration ? hours_of(other.calibration->date) : std::nullopt;
-    if (!own || !hours || *hours > *own - stale_hours || (latest && *hours <= latest_hours)) continue;
+    const auto date = date_of(other);
+    if (!own || !date || *date > *own - stale_age || (latest && *date <= latest_date)) continue;
     latest = &*other.calibration;
-    latest_hours = *hours;
+    latest_date = *date;
   }
   return latest;
 }

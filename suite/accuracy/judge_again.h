@@ -1,6 +1,7 @@
 // How right predictions would have been that were made from less.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -21,10 +22,10 @@ struct Pass {
   std::filesystem::path rounds = {};                 ///< folder of the rounds of paired launches (pair.h); "" for none
 };
 
-/// Hours by which a calibration is stale.
-inline constexpr double stale_hours = 2;
+/// By which a calibration is stale.
+inline constexpr std::chrono::hours stale_age{2};
 
-/// Of the calibrations of other passes that are older than this pass's by `stale_hours` or more the latest; nullptr
+/// Of the calibrations of other passes that are older than this pass's by `stale_age` or more the latest; nullptr
 /// without one.
 const analytic::Calibration* stale_calibration(std::span<const Pass> passes, const Pass& pass);
 

@@ -1,10 +1,8 @@
 #include "suite/machine/provenance.h"
 
-#include <fmt/chrono.h>
 #include <unistd.h>
 
-#include <ctime>
-
+#include "base/date.h"
 #include "parabench_version.h"
 
 namespace parabench::suite {
@@ -14,7 +12,7 @@ results::ResultsFile describe_run(const Workplace& workplace, const protocol::Of
   results::ResultsFile file;
   file.program = {std::string(program_version), std::string(program_git_hash), program_git_dirty,
                   std::string(program_build_type), std::string(program_flags)};
-  file.context.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  file.context.date = utc_now();
   file.context.argv = argv;
   const analytic::MachineInfo& machine = workplace.machine;
   if (runs_here(workplace.host.allocation))

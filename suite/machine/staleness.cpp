@@ -3,29 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "base/called.h"
 #include "base/counted.h"
+#include "base/date.h"
 #include "parabench_version.h"
 
 namespace parabench::suite {
-namespace {
-
-/// Of "2026-01-02T03:04:05Z"; far in the future for what is no such date.
-std::chrono::sys_seconds time_of(const std::string& date) {
-  std::tm parts{};
-  if (!strptime(date.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts)) return std::chrono::sys_seconds::max();
-  return std::chrono::sys_seconds(std::chrono::seconds(timegm(&parts)));
-}
-
-}  // namespace
-
 std::string software() { return fmt::format("parabench {} with LibTorch {}", program_version, program_libtorch); }
 
 std::string staleness(const analytic::Calibration& calibration, std::chrono::sys_seconds now) {
   const std::string again = to_type("calibrate CASE --fresh") + " measures anew";
-  const auto age = std::chrono::floor<std::chrono::days>(now - time_of(calibration.date));
+  const auto measured = parse_utc(calibration.date);
+  const auto age = std::chrono::floor<std::chrono::days>(now - measured.value_or(now));
   if (age > calibration_lasts)
     return fmt::format("the calibration's newest launch is of {}, {} ago; {}", calibration.date,
                        counted(age.count(), "day"), again);

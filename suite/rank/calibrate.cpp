@@ -4,6 +4,7 @@
 
 #include "analytic/calibration/process_bytes.h"
 #include "analytic/calibration/scope.h"
+#include "base/date.h"
 #include "suite/rank/calibration_blocks.h"
 #include "suite/rank/canary.h"
 #include "suite/rank/loading.h"

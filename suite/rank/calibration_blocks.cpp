@@ -1,9 +1,6 @@
 #include "suite/rank/calibration_blocks.h"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -220,13 +217,6 @@ void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device
   for (const analytic::MessagePair& pair : scope.messages)
     calibration.point_to_point[analytic::message_key(spec, pair.between_hosts)] =
         point_to_point_curve(comm, device, pair, largest_message(launch), effort);
-}
-
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return text.data();
 }
 
 }  // namespace parabench::rank

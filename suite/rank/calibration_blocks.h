@@ -64,7 +64,4 @@ void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& d
 void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device& device, const ReductionBuffer& buffer,
                     const TransferEffort& effort, analytic::Calibration& calibration);
 
-/// The time now, as calibrations are dated: ISO 8601, UTC.
-std::string utc_now();
-
 }  // namespace parabench::rank

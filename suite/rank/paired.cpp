@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/date.h"
 #include "base/statistics.h"
 #include "parallelism/comm/gather.h"
 #include "parallelism/exec/executor.h"

@@ -1,6 +1,9 @@
 // Plans of the table's rows on layers whose shares are equal.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -78,6 +81,21 @@ inline std::vector<Change> row_changes() {
         spec.batch = 18, spec.strategy.parameters = {{"mode", "backup"}, {"k", "1"}};
       },
   };
+}
+
+/// Calls `visit` with each row, the number of each change and the wide_plan_of() both, and expects it to hold at least
+/// once of every row that stands for itself on several ranks.
+template <class Visit>
+void expect_of_every_row(Visit visit) {
+  const std::vector<Change> changes = row_changes();
+  int rows = 0;
+  for (const plan::Strategy& row : plan::strategies()) {
+    bool holds = false;
+    for (std::size_t c = 0; c < changes.size(); ++c)
+      if (const auto plan = wide_plan_of(row, changes[c])) holds = visit(row, c, *plan) || holds;
+    if (holds) ++rows;
+  }
+  EXPECT_EQ(rows, std::ssize(plan::strategies()) - 3) << "all but one rank, and those that stand for others";
 }
 
 }  // namespace parabench::analytic

@@ -183,7 +183,7 @@ MemoryForm states_form(const plan::Plan& plan, const Sizes& sizes, Rank rank, co
 
 std::optional<MemoryForm> memory_form(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
                                       Rank rank) {
-  if (serves(plan, rank)) return server_form(plan, sizes, rank);
+  if (plan::is_server(plan, rank)) return server_form(plan, sizes, rank);
   const int in_flight = pairs_in_flight(plan, rank);
   if (in_flight == 0) return std::nullopt;
   const PairBytes pair = bytes_of_a_pair(plan, sizes, memory, rank);

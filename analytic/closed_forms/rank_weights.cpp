@@ -1,7 +1,5 @@
 #include "analytic/closed_forms/rank_weights.h"
 
-#include <algorithm>
-
 namespace parabench::analytic {
 
 Sharing sharing_of(const plan::Plan& plan, Rank rank) {
@@ -20,15 +18,13 @@ Sharing sharing_of(const plan::Plan& plan, Rank rank) {
   return sharing;
 }
 
-bool serves(const plan::Plan& plan, Rank rank) { return std::ranges::find(plan.servers, rank) != plan.servers.end(); }
-
 double weight_bytes(const plan::Plan& plan, const Sizes& sizes, Rank rank) {
   double bytes = 0;
   for (const plan::Holding& held : plan.ranks[rank.value].holds) {
     const auto [first, last] = plan::segments_of(plan, held.stage);
     bytes += static_cast<double>(sizes.parameter_bytes(plan, first, last.value - first.value + 1));
   }
-  const bool has_share_alone = plan::served_in_shares(plan) && serves(plan, rank);
+  const bool has_share_alone = plan::served_in_shares(plan) && plan::is_server(plan, rank);
   return has_share_alone ? bytes / static_cast<double>(plan.servers.size()) : bytes;
 }
 

@@ -17,9 +17,6 @@ struct Sharing {
 /// Precondition: the rank holds a stage.
 Sharing sharing_of(const plan::Plan& plan, Rank rank);
 
-/// Whether the rank is one of the plan's servers.
-bool serves(const plan::Plan& plan, Rank rank);
-
 /// Of the segments that a rank holds; of one of several servers of the same weights the share that it has of them.
 double weight_bytes(const plan::Plan& plan, const Sizes& sizes, Rank rank);
 

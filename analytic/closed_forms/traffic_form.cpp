@@ -26,7 +26,7 @@ bool computes(const plan::Plan& plan, Rank rank, StageId stage, ReplicaId replic
 /// Between a worker and its servers, which hold `whole` bytes of weights each.
 TrafficForm served(const plan::Plan& plan, Rank rank, double whole) {
   const int workers = plan::computing_ranks(plan), turns = plan::turns(plan);
-  if (serves(plan, rank))
+  if (plan::is_server(plan, rank))
     return {whole * workers / turns, fmt::format("W to each of {} workers of an update", workers / turns)};
   return {whole / turns, turns > 1 ? fmt::format("W to servers / {} steps", turns) : "W to servers"};
 }

@@ -10,7 +10,7 @@ namespace parabench::analytic {
 Jittered::Jittered(const TimeModel& base, const plan::Plan& plan) : base_(base), z_(plan.ranks.size()) {
   std::vector<int> order;
   for (int rank = 0; rank < std::ssize(plan.ranks); ++rank)
-    if (std::ranges::find(plan.servers, Rank(rank)) == plan.servers.end()) order.push_back(rank);
+    if (!plan::is_server(plan, Rank(rank))) order.push_back(rank);
   // Neighbours in a pipeline are no more alike than others.
   std::ranges::sort(order, {}, [](int rank) { return counter_hash(0, hash_name("jitter"), rank); });
   const std::vector<double> scores = normal_scores(static_cast<int>(order.size()));

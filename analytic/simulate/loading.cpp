@@ -14,7 +14,7 @@ namespace {
 std::vector<double> samples_read(const plan::Plan& plan) {
   std::map<std::pair<ReplicaId, int>, std::vector<Rank>> readers;  // by replica and shard
   for (const Rank rank : plan::holders(plan, StageId(0))) {
-    if (std::ranges::find(plan.servers, rank) != plan.servers.end()) continue;
+    if (plan::is_server(plan, rank)) continue;
     const plan::Holding& holding = *plan::find_holding(plan, rank, StageId(0));
     readers[{holding.replica, holding.shard}].push_back(rank);
   }

@@ -173,6 +173,8 @@ bool reduces(const RankProgram& rank) {
   });
 }
 
+bool is_server(const Plan& plan, Rank rank) { return std::ranges::find(plan.servers, rank) != plan.servers.end(); }
+
 int computing_ranks(const Plan& plan) { return static_cast<int>(plan.ranks.size() - plan.servers.size()); }
 
 int turns(const Plan& plan) { return plan.servers.empty() ? 1 : std::max(1, computing_ranks(plan) / plan.replicas); }

@@ -185,6 +185,8 @@ struct Window {
 /// wrote it.
 Window window(const Plan& plan, int warmup, int steps);
 
+/// Whether the rank is one of the plan's servers.
+bool is_server(const Plan& plan, Rank rank);
 /// Ranks that compute passes: all but servers.
 int computing_ranks(const Plan& plan);
 /// Steps in which each worker of servers has its turn: 1, but for workers of which every one makes updates alone.

@@ -2,6 +2,7 @@
 
 #include "base/compression.h"
 #include "base/optimizer.h"
+#include "parallelism/plan/strategies/c10d.h"
 
 namespace parabench::analytic {
 
@@ -41,7 +42,9 @@ double update_words(const plan::Plan& plan, const plan::Op& op) {
   // Read and written; an outer optimizer makes its gradient of them and what it keeps, updates that, and copies it.
   if (op.kind == plan::OpKind::average) return plan.averaging.is_mean() ? 2 : 3 + optimizers().front().words + 2;
   const bool beside_norms = op.group.value >= 0 && find_optimizer(plan.spec.optimizer.name).reads_norms;
-  return update_words(plan) - (beside_norms ? words_of_norms : 0);
+  constexpr double words_out_of_buckets = 2;  // gradients are read there and written where the update has them
+  const bool is_behind_reducer = plan::sums_by_reducer(plan.spec);
+  return update_words(plan) - (beside_norms ? words_of_norms : 0) + (is_behind_reducer ? words_out_of_buckets : 0);
 }
 
 double update_words(const plan::Plan& plan) { return find_optimizer(plan.spec.optimizer.name).words; }

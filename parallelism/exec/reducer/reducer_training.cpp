@@ -43,7 +43,8 @@ class ReducerTraining {
   void backward(int first);
   /// The backward has the gradient of a segment's output.
   void comes_to(SegmentId segment);
-  void note_sums(StepId step);
+  /// Returns when the last of them ended.
+  double note_sums(StepId step);
 
   const plan::Plan& plan_;
   const models::ModelSpec& model_;
@@ -194,7 +195,7 @@ void ReducerTraining::backward(int first) {
   pulse_.computes();
 }
 
-void ReducerTraining::note_sums(StepId step) {
+double ReducerTraining::note_sums(StepId step) {
   const std::vector<CollectiveTimes> times = sums_->take_times();
   for (std::size_t b = 0; b < times.size(); ++b) {
     ReducedBucket bucket = buckets_.at(b);
@@ -219,6 +220,7 @@ void ReducerTraining::note_sums(StepId step) {
     span.end = free_since = times.at(last).end;
     next = last + 1;
   }
+  return free_since;
 }
 
 void ReducerTraining::train_step(int first) {
@@ -249,10 +251,12 @@ void ReducerTraining::train_step(int first) {
     end(i);
   }
   backward(first + segments_);
-  note_sums(step);
-  const double waiting_since = result_.spans[plan::compute_lane][update - 1].end;
+  const double summed = note_sums(step);
   begin(update);
-  result_.spans[plan::compute_lane][update].queued = waiting_since;
+  plan::Span& span = result_.spans[plan::compute_lane][update];
+  span.queued = result_.spans[plan::compute_lane][update - 1].end;
+  // When the last sum has ended the reducer waits for nothing any more, and copies out of its buckets.
+  span.start = std::max(span.queued, summed);
   const plan::Op& op = ops()[update];
   for (SegmentId s; s.value < segments_; ++s) state_.take_gradients(s, ops()[first].version);
   state_.update(op.segment, op.segments, op.version);

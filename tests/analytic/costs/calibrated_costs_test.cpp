@@ -9,6 +9,7 @@
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/memory/sizes.h"
 #include "base/error.h"
+#include "base/optimizer.h"
 #include "tests/analytic/fixtures.h"
 
 namespace parabench::analytic {
@@ -85,6 +86,18 @@ TEST(CalibratedCosts, UpdatesAreThoseOfTheOptimizer) {
       << "moves no gradients";
   calibration.update_s_per_parameter[{DeviceKind::cpu, "adam"}] = {{1, 2.5}};
   EXPECT_DOUBLE_EQ(calibrated_costs(calibration, model).time->seconds(plan, Rank(0), update_one, 1), 2.5 * sgd + .5);
+}
+
+TEST(CalibratedCosts, UpdatesBehindPyTorchsReducerCopyOutOfItsBuckets) {
+  const models::ModelSpec model = chain(2);
+  const Calibration known = measured(model);
+  const Costs cost = calibrated_costs(known, model);
+  const plan::Op update_all = plan::update(SegmentId(0), 2, StepId(0), VersionId(1));
+  const auto seconds = [&](const std::string& strategy) {
+    return cost.time->seconds(test_plan(case_of(strategy, 2, 4), 2), Rank(0), update_all, 2) - .5;
+  };
+  const double words = find_optimizer("sgd").words;
+  EXPECT_DOUBLE_EQ(seconds("c10d"), (words + 2) / words * seconds("data-parallel"));
 }
 
 TEST(CalibratedCosts, UpdatesAreThoseOfTheThreadsAndOfTheBytesOfAParameter) {

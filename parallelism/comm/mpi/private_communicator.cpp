@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/clock.h"
 #include "parallelism/comm/algorithms/choice.h"
 #include "parallelism/comm/mpi/check.h"
 #include "parallelism/comm/mpi/work.h"
@@ -13,10 +14,9 @@
 namespace parabench::comm {
 namespace {
 
-constexpr double longest_pause_s = 10e-3;
-constexpr double pause_growth =
-    1.0625;                           // a pause is 1/16 of the wait so far: so much later a completion is seen at most
-constexpr double idle_pause_s = 0.1;  // nothing in flight, but another rank may fail
+constexpr double shortest_pause_s = 20e-6, longest_pause_s = 10e-3;
+constexpr double pause_share = 1.0 / 16;  // of a wait: so much later its end is seen at most
+constexpr double idle_pause_s = 0.1;      // nothing in flight, but another rank may fail
 constexpr std::chrono::seconds look_interval{1};
 // Tags of the world's communicator; channels have those before.
 constexpr int failure_tag = channel_count;
@@ -100,7 +100,6 @@ PrivateCommunicator::PrivateCommunicator(Rank rank, RankGroups groups, std::stri
       reduce_(reduce),
       comms_(communicators_of(this->groups(), rank)),
       neighbours_(size()),
-      pause_s_(shortest_pause_s),
       next_look_(std::chrono::steady_clock::now() + look_interval),
       exceptions_(std::uncaught_exceptions()) {
   const std::vector<Place> places = places_of(rank, size());
@@ -147,10 +146,8 @@ void PrivateCommunicator::sleep(std::uint32_t seen, double limit_s) {
     receive_failure();
     look_for_dead();
     throw_if_failed();
-    if (in_flight_ > 0) {
-      pause_s = pause_s_;
-      pause_s_ = std::min(pause_growth * pause_s_, longest_pause_s);
-    }
+    if (!in_flight_since_.empty())
+      pause_s = std::clamp(pause_share * (now_s() - *in_flight_since_.rbegin()), shortest_pause_s, longest_pause_s);
   }
   sleep_on(bell_, seen, std::min(pause_s, limit_s));
 }

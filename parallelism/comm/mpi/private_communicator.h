@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,10 @@ namespace parabench::comm {
 
 /// One rank's end, on its own duplicate of MPI_COMM_WORLD and a communicator for each group that it is in. Sums and
 /// gathers go by the algorithms of parallelism/comm/algorithms, or by the library's own, broadcasts by the latter. MPI
-/// tells
-/// nobody when a request completes, so sleep() returns after 20 us, then after 1/16 of the wait so far up to 10 ms,
-/// until something completes again. A mutex keeps MPI serialized, so that any thread may abort(), which sends the
-/// cause to every rank. Processes on the same node are looked at once a second; a lost node is the launcher's to
-/// notice.
+/// tells nobody when a request completes, so sleep() returns after 1/16 of the time for which the youngest operation has
+/// been on its way, but not before 20 us, and after 10 ms at most. A mutex keeps MPI serialized, so that any thread may
+/// abort(), which sends the cause to every rank. Processes on the same node are looked at once a second; a lost node is
+/// the launcher's to notice.
 class PrivateCommunicator final : public Communicator {
  public:
   /// Collective over MPI_COMM_WORLD. `note`: why memory is not shared. `reduce` is not window.
@@ -40,8 +40,6 @@ class PrivateCommunicator final : public Communicator {
 
  private:
   friend class MpiWork;
-  static constexpr double shortest_pause_s = 20e-6;
-
   /// What the collectives of one group go through.
   class GroupMessages;
   struct GroupEnd;
@@ -76,8 +74,7 @@ class PrivateCommunicator final : public Communicator {
   bool failed_ = false;  // then failure_ is final
   Failure failure_, incoming_failure_;
   MPI_Request failure_request_ = MPI_REQUEST_NULL;
-  int in_flight_ = 0;  // works that MPI has to complete
-  double pause_s_;     // of the next sleep while something is in flight
+  std::multiset<double> in_flight_since_;  // works that MPI has to complete
   std::chrono::steady_clock::time_point next_look_;
   int exceptions_;  // in flight when it was made
 };

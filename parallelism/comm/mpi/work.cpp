@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/clock.h"
 #include "parallelism/comm/bf16.h"
 #include "parallelism/comm/mpi/check.h"
 #include "parallelism/comm/mpi/private_communicator.h"
@@ -68,15 +69,14 @@ Share common(Share share, Share piece) {
 
 }  // namespace
 
-MpiWork::MpiWork(PrivateCommunicator& comm) : comm_(comm) {
+MpiWork::MpiWork(PrivateCommunicator& comm) : comm_(comm), since_(now_s()) {
   const std::lock_guard lock(comm_.mutex_);
-  ++comm_.in_flight_;
+  comm_.in_flight_since_.insert(since_);
 }
 
 MpiWork::~MpiWork() {
   const std::lock_guard lock(comm_.mutex_);
-  --comm_.in_flight_;
-  comm_.pause_s_ = PrivateCommunicator::shortest_pause_s;
+  comm_.in_flight_since_.erase(comm_.in_flight_since_.find(since_));
   if (!receives_) return;
   // Dropped on the way out of a failure: nothing may be written into the caller's buffer any more.
   for (MPI_Request& request : requests_) {

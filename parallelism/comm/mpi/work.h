@@ -50,6 +50,7 @@ class MpiWork final : public WorkState {
   void put_in_place();
 
   PrivateCommunicator& comm_;
+  double since_;
   std::vector<MPI_Request> requests_;      // of a message: its header's first
   std::deque<Slices> slices_;              // by piece of a collective with shares
   std::vector<Result> results_;            // of a reduce_scatter

@@ -10,6 +10,7 @@
 #include "analytic/calibration/measurements.h"
 #include "analytic/calibration/scope.h"
 #include "parallelism/plan/strategies/peer.h"
+#include "parallelism/plan/strategies/stage_widths.h"
 #include "suite/machine/staleness.h"
 
 namespace parabench::suite {
@@ -82,6 +83,34 @@ AddedLaunch added(const std::string& id, const analytic::Calibration& launch, Ca
   return result;
 }
 
+/// How often a case is measured whose ranks the planner shares out anew, by what was measured, among its stages.
+constexpr int most_plans = 3;
+
+/// One launch of `--phase calibrate`, whose answer goes to `known` and `file`, or whose failure to `outcome`. Throws
+/// Interrupted.
+bool launch_for(const Prepared& one, const plan::Plan& plan, Workplace& workplace,
+                std::optional<analytic::Calibration>& known, CalibrationFile& file, MeasureOutcome& outcome) {
+  LaunchRequest request;
+  request.phase = protocol::Phase::calibrate;
+  request.plan = &plan;
+  request.timeout_s = patience_seconds(protocol::Phase::calibrate, *one.forecast, 0);
+  LaunchResult result = run(workplace, request);
+  if (result.interrupted) throw Interrupted{};
+  if (!result.reply) {
+    outcome.failures.push_back(fmt::format("{}: {}", one.chosen.id, result.reason));
+    return false;
+  }
+  auto& measured = std::get<analytic::Calibration>(result.reply->answer);
+  measured.machine = workplace.machine;  // a rank sees its own share of the cores only
+  measured.software = software();
+  add_launch(known, measured);
+  outcome.added.push_back(added(one.chosen.id, measured, file));
+  if (const std::string why = analytic::disturbance(*file.content, measured); !why.empty())
+    workplace.progress.note(fmt::format(
+        "{}: this calibration launch was disturbed, {}; calibrate again on a quiet machine", one.chosen.id, why));
+  return true;
+}
+
 }  // namespace
 
 bool is_measured(const Subject& subject, const Forecast& forecast, const analytic::Calibration* known) {
@@ -116,29 +145,22 @@ MeasureOutcome measure(Workplace& workplace, const std::vector<Prepared>& cases,
     const Prepared& one = cases[i];
     const bool is_chosen = std::ranges::find(chosen, i) != chosen.end();
     if (!is_chosen && (outcome.failures.empty() || !can_be_measured(one))) continue;
-    const Forecast forecast = forecast_of(one, workplace.machine, known, placements);
-    if (!is_chosen && is_measured(*one.subject, forecast, known ? &*known : nullptr)) continue;
+    const auto lacks_nothing = [&](const Forecast& forecast) {
+      return is_measured(*one.subject, forecast, known ? &*known : nullptr);
+    };
+    Forecast forecast = forecast_of(one, workplace.machine, known, placements);
+    if (!is_chosen && lacks_nothing(forecast)) continue;
     workplace.progress.begin_case(expected_seconds(protocol::Phase::calibrate, *one.forecast, 0));
     workplace.progress.phase(static_cast<int>(i) + 1, one.chosen.id, "calibrate");
-    LaunchRequest request;
-    request.phase = protocol::Phase::calibrate;
-    request.plan = &forecast.plan;
-    request.timeout_s = patience_seconds(protocol::Phase::calibrate, *one.forecast, 0);
-    LaunchResult result = run(workplace, request);
-    if (result.interrupted) throw Interrupted{};
-    if (result.reply) {
-      auto& measured = std::get<analytic::Calibration>(result.reply->answer);
-      measured.machine = workplace.machine;  // a rank sees its own share of the cores only
-      measured.software = software();
-      add_launch(known, measured);
-      outcome.added.push_back(added(one.chosen.id, measured, file));
-      if (const std::string why = analytic::disturbance(*file.content, measured); !why.empty())
-        workplace.progress.note(fmt::format(
-            "{}: this calibration launch was disturbed, {}; calibrate again on a quiet machine", one.chosen.id, why));
-    } else {
-      outcome.failures.push_back(fmt::format("{}: {}", one.chosen.id, result.reason));
+    bool succeeded = launch_for(one, forecast.plan, workplace, known, file, outcome);
+    for (int plans = 1; succeeded && plans < most_plans && plan::plans_widths(one.chosen.spec); ++plans) {
+      forecast = forecast_of(one, workplace.machine, known, placements);
+      if (lacks_nothing(forecast)) break;
+      workplace.progress.note(fmt::format(
+          "{}: what was measured changes its plan; measuring what the new one needs besides", one.chosen.id));
+      succeeded = launch_for(one, forecast.plan, workplace, known, file, outcome);
     }
-    workplace.progress.end_case(result.reply.has_value());
+    workplace.progress.end_case(succeeded);
   }
   return outcome;
 }

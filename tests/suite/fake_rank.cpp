@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "analytic/calibration/calibration.h"
+#include "analytic/calibration/scope.h"
 #include "base/case_id.h"
 #include "base/case_text.h"
 #include "base/file.h"
@@ -179,7 +180,10 @@ analytic::Calibration calibration(const plan::Plan& plan) {
   }
   const DeviceKind device = analytic::measured_device(plan.spec);
   const analytic::RankCountKey ranks{std::string(to_text(plan.spec.comm)), np, device};
-  result.all_reduce[ranks] = result.point_to_point[ranks] = {{1000, 1e-5}, {100'000'000, 1e-1}};
+  const analytic::Curve curve = {{1000, 1e-5}, {100'000'000, 1e-1}};
+  result.all_reduce[ranks] = result.point_to_point[ranks] = curve;
+  for (const GroupShape& group : analytic::calibration_scope(plan).groups)
+    result.all_reduce[analytic::reduction_key(plan.spec, group)] = curve;
   for (int busy : {1, np}) {
     result.update_s_per_parameter[analytic::update_key(plan.spec)][busy] = 1e-9;
     result.load_s_per_sample[analytic::load_key(plan.spec)][busy] = 1e-6;

@@ -171,6 +171,18 @@ TEST_F(CommandsTest, CalibrateAddsToTheFileAndPredictionsUseIt) {
   EXPECT_EQ(count_launches("calibrate"), 3);
 }
 
+TEST_F(FrontTest, CalibrateMeasuresAgainWhereThePlannerThenWantsOtherGroups) {
+  const std::string planned = "mlp[layers=4]/cifar10-synthetic/pipedream[replicas=auto]/np:4/batch:12";
+  const Outcome outcome = run({"calibrate", planned, "--out", "c.json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(count_launches("calibrate"), 2);
+  EXPECT_THAT(outcome.err, HasSubstr(planned + ": what was measured changes its plan"));
+  const auto predicted = nlohmann::json::parse(run({"predict", planned, "--json", "--calibration", "c.json"}).out);
+  EXPECT_EQ(predicted[0]["cost_source"], "calibrated");
+  EXPECT_EQ(run({"run", planned, "--calibration", "c.json", "--verify", "off"}).code, 0);
+  EXPECT_EQ(count_launches("calibrate"), 2) << "nothing is missing any more";
+}
+
 TEST_F(CommandsTest, ADisturbedCalibrationLaunchIsTold) {
   const std::string disturbed = "this calibration launch was disturbed, its matrix product took 10.0 ms";
   EXPECT_THAT(run({"calibrate", gpipe, "--out", "c.json"}).err, Not(HasSubstr("disturbed")));

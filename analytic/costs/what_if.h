@@ -33,7 +33,6 @@ struct WhatIf {
   Change cores;
   /// Of a data sheet's racks: the rate of their uplinks.
   double uplink = 1;
-  bool operator==(const WhatIf&) const = default;
 };
 
 /// So many of a host that has `cores`; at least one.

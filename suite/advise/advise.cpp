@@ -1,11 +1,14 @@
 #include "suite/advise/advise.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "analytic/memory/fit_memory.h"
+#include "base/called.h"
 #include "base/case_id.h"
 #include "base/case_text.h"
 #include "base/error.h"
@@ -149,7 +152,8 @@ Advice advise(const Question& question, const Knowledge& knowledge) {
     const auto other = std::ranges::find_if(
         advice.fitting, [&](const Candidate& one) { return one.cost_source != advice.fitting.front().cost_source; });
     if (other == advice.fitting.end()) return advice;
-    gap = "not all candidates were calibrated, as " + other->chosen.id;
+    gap = fmt::format("not all candidates were calibrated, as {}; {}", other->chosen.id,
+                      to_type("calibrate CASE measures this machine"));
   } catch (const Error& error) {
     if (error.code() != ExitCode::environment) throw;
     gap = error.what();

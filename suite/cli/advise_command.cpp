@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/called.h"
 #include "base/case_id.h"
 #include "base/units_text.h"
 #include "results/difference.h"
@@ -148,9 +147,7 @@ ExitCode give_advice(const AdviseOptions& options, const Start& start) {
     case PredictFormat::csv: start.out << advice_csv(advice); break;
     case PredictFormat::json: start.out << advice_json(question, advice).dump(1) << '\n'; break;
   }
-  if (!advice.gap.empty())
-    start.progress.note(
-        fmt::format("the data sheet predicts: {}; {}", advice.gap, to_type("calibrate CASE measures this machine")));
+  if (!advice.gap.empty()) start.progress.note(fmt::format("the data sheet predicts: {}", advice.gap));
   return options.best > 0 ? run_best(options, advice, start) : ExitCode::ok;
 }
 

@@ -28,7 +28,7 @@ using nlohmann::json;
 std::string human(const Term& term, double value) {
   if (term.unit == "s") return human_seconds(value);
   if (term.unit == "bytes") return human_bytes(value);
-  return fmt::format("{:.4g} {}", value, term.unit == "1" ? "" : term.unit);
+  return fmt::format("{:.4g}{}", value, term.unit == "1" ? "" : " " + term.unit);
 }
 
 /// How many times `now` is what it was; none of nothing.
@@ -121,23 +121,43 @@ std::string launches_text(const std::optional<LaunchesBehind>& behind) {
                      behind->spread ? fmt::format("spread {:.1f} %", 100 * *behind->spread) : "spread unknown");
 }
 
+/// Each column as wide as its widest cell, the first one to the left, but names of a few terms hang over.
+void print_columns(const std::vector<std::vector<std::string>>& lines, const std::vector<std::string>& ends,
+                   std::ostream& out) {
+  constexpr std::size_t widest = 40;
+  std::vector<std::size_t> widths(lines.front().size());
+  for (const std::vector<std::string>& line : lines)
+    for (std::size_t c = 0; c < line.size(); ++c)
+      if (c > 0 || line[c].size() <= widest) widths[c] = std::max(widths[c], line[c].size());
+  for (std::size_t l = 0; l < lines.size(); ++l) {
+    fmt::print(out, "  {:<{}}", lines[l][0], widths[0]);
+    for (std::size_t c = 1; c < widths.size(); ++c) fmt::print(out, "  {:>{}}", lines[l][c], widths[c]);
+    fmt::print(out, "{}\n", ends[l]);
+  }
+}
+
 void print_terms(const Prediction& prediction, std::ostream& out) {
-  const std::vector<Term>& terms = prediction.outlook->forecast.predicted.terms;
+  const std::optional<Predicted>& changed = prediction.outlook->changed;
   const std::string behind = launches_text(prediction.outlook->forecast.predicted.calibrated_by);
-  if (!prediction.outlook->changed) {
-    fmt::print(out, "\n  terms{}\n", behind);
-    for (const Term& term : terms)
-      fmt::print(out, "  {:<32} {:>12}  {} {}\n", term.name, human(term, term.value), term.formula, origin(term));
-    return;
+  std::vector<std::vector<std::string>> lines;
+  std::vector<std::string> ends;
+  if (changed) {
+    lines.push_back({"terms", "base", "what-if", "ratio"});
+    ends.push_back(behind);
+  } else {
+    fmt::print(out, "\n  terms{}", behind);
   }
-  fmt::print(out, "\n  {:<32} {:>12} {:>12} {:>9}{}\n", "terms", "base", "what-if", "ratio", behind);
-  for (const Term& term : terms) {
-    const auto found = std::ranges::find(prediction.outlook->changed->terms, term.name, &Term::name);
-    const bool is = found != prediction.outlook->changed->terms.end();
-    fmt::print(out, "  {:<32} {:>12} {:>12} {:>9}  {} {}\n", term.name, human(term, term.value),
-               is ? human(term, found->value) : "-", is ? ratio_text(term.value, found->value) : "-", term.formula,
-               origin(term));
+  for (const Term& term : prediction.outlook->forecast.predicted.terms) {
+    lines.push_back({term.name, human(term, term.value)});
+    ends.push_back(fmt::format("  {} {}", term.formula, origin(term)));
+    if (!changed) continue;
+    const auto found = std::ranges::find(changed->terms, term.name, &Term::name);
+    const bool is = found != changed->terms.end();
+    lines.back().push_back(is ? human(term, found->value) : "-");
+    lines.back().push_back(is ? ratio_text(term.value, found->value) : "-");
   }
+  out << '\n';
+  print_columns(lines, ends, out);
 }
 
 /// " (...; ...)", what a closed form assumes and the case does not keep; "" where there is nothing.

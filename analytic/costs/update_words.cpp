@@ -43,8 +43,10 @@ double update_words(const plan::Plan& plan, const plan::Op& op) {
   if (op.kind == plan::OpKind::average) return plan.averaging.is_mean() ? 2 : 3 + optimizers().front().words + 2;
   const bool beside_norms = op.group.value >= 0 && find_optimizer(plan.spec.optimizer.name).reads_norms;
   constexpr double words_out_of_buckets = 2;  // gradients are read there and written where the update has them
-  const bool is_behind_reducer = plan::sums_by_reducer(plan.spec);
-  return update_words(plan) - (beside_norms ? words_of_norms : 0) + (is_behind_reducer ? words_out_of_buckets : 0);
+  double words = update_words(plan);
+  if (beside_norms) words -= words_of_norms;
+  if (plan::sums_by_reducer(plan.spec)) words += words_out_of_buckets;
+  return words;
 }
 
 double update_words(const plan::Plan& plan) { return find_optimizer(plan.spec.optimizer.name).words; }

@@ -7,8 +7,8 @@ namespace parabench::analytic {
 
 /// Words per parameter that an update by the plan's optimizer moves.
 double update_words(const plan::Plan& plan);
-/// The part of them that this operation moves, norms or an update: norms of shares are an operation of their own, and
-/// where PyTorch's reducer sums, the update has its copies out of its buckets, too; of a step of a compressed sum its
+/// What this operation moves of them, norms or an update: norms of shares are an operation of their own. Where
+/// PyTorch's reducer sums, an update also copies the gradients out of its buckets. Of a step of a compressed sum its
 /// words per parameter, without products.
 double update_words(const plan::Plan& plan, const plan::Op& op);
 /// Words per parameter that a pass moves once weight gradients are computed: nothing where it starts them (2 where they

@@ -10,6 +10,7 @@
 #include "base/case_text.h"
 #include "base/optimizer.h"
 #include "base/placement.h"
+#include "parallelism/plan/strategies/c10d.h"
 
 namespace parabench::analytic {
 namespace {
@@ -72,9 +73,11 @@ void pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind) {
     return;
   }
   if (kind == plan::OpKind::update || kind == plan::OpKind::norms) {
+    const bool copies = kind == plan::OpKind::update && plan::sums_by_reducer(terms.plan.spec);
     terms.add(
         name, sum, "s", "parameters x seconds per parameter",
-        terms.with_assumption(fmt::format("{}, one fused loop", find_optimizer(terms.plan.spec.optimizer.name).help)));
+        terms.with_assumption(fmt::format("{}, one fused loop{}", find_optimizer(terms.plan.spec.optimizer.name).help,
+                                          copies ? ", and copies out of the reducer's buckets" : "")));
     return;
   }
   terms.add(name, sum, "s",

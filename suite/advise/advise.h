@@ -32,7 +32,8 @@ struct Advice {
   int possible = 0;                ///< candidate_cases()
   int impossible = 0;
   int simulated = 0;
-  /// What the calibration lacks, so that the data sheet predicts all candidates; "" where it lacks nothing.
+  /// What the calibration lacks, so that the data sheet predicts all candidates, and what to type; "" where it lacks
+  /// nothing.
   std::string gap;
 };
 

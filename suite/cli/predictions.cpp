@@ -121,7 +121,8 @@ std::string launches_text(const std::optional<LaunchesBehind>& behind) {
                      behind->spread ? fmt::format("spread {:.1f} %", 100 * *behind->spread) : "spread unknown");
 }
 
-/// Each column as wide as its widest cell, the first one to the left, but names of a few terms hang over.
+/// Each column as wide as its widest cell, the first one to the left. A longer name than `widest` does not widen its
+/// column, and moves the rest of its line to the right. Precondition: a line.
 void print_columns(const std::vector<std::vector<std::string>>& lines, const std::vector<std::string>& ends,
                    std::ostream& out) {
   constexpr std::size_t widest = 40;
@@ -141,11 +142,12 @@ void print_terms(const Prediction& prediction, std::ostream& out) {
   const std::string behind = launches_text(prediction.outlook->forecast.predicted.calibrated_by);
   std::vector<std::vector<std::string>> lines;
   std::vector<std::string> ends;
+  out << '\n';
   if (changed) {
     lines.push_back({"terms", "base", "what-if", "ratio"});
     ends.push_back(behind);
   } else {
-    fmt::print(out, "\n  terms{}", behind);
+    fmt::print(out, "  terms{}\n", behind);
   }
   for (const Term& term : prediction.outlook->forecast.predicted.terms) {
     lines.push_back({term.name, human(term, term.value)});
@@ -156,7 +158,6 @@ void print_terms(const Prediction& prediction, std::ostream& out) {
     lines.back().push_back(is ? human(term, found->value) : "-");
     lines.back().push_back(is ? ratio_text(term.value, found->value) : "-");
   }
-  out << '\n';
   print_columns(lines, ends, out);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "analytic/calibration/combine.h"
 #include "analytic/calibration/disturbance.h"
@@ -83,8 +84,8 @@ AddedLaunch added(const std::string& id, const analytic::Calibration& launch, Ca
   return result;
 }
 
-/// How often a case is measured whose ranks the planner shares out anew, by what was measured, among its stages.
-constexpr int most_plans = 3;
+/// With replicas=auto, of a case: each may change the plan, which then needs other groups.
+constexpr int most_launches = 3;
 
 /// One launch of `--phase calibrate`, whose answer goes to `known` and `file`, or whose failure to `outcome`. Throws
 /// Interrupted.
@@ -109,6 +110,26 @@ bool launch_for(const Prepared& one, const plan::Plan& plan, Workplace& workplac
     workplace.progress.note(fmt::format(
         "{}: this calibration launch was disturbed, {}; calibrate again on a quiet machine", one.chosen.id, why));
   return true;
+}
+
+/// Launches of a case, whose place in the list is `number`: one, or where the plan that then comes of all that the file
+/// has, these launches and older ones, wants groups that nobody measured, more. Whether one was enough. Throws
+/// Interrupted.
+bool measure_case(const Prepared& one, int number, Forecast forecast, Workplace& workplace,
+                  const Placements& placements, std::optional<analytic::Calibration>& known, CalibrationFile& file,
+                  MeasureOutcome& outcome) {
+  for (int launches = 1;; ++launches) {
+    workplace.progress.phase(number, one.chosen.id, "calibrate");
+    if (!launch_for(one, forecast.plan, workplace, known, file, outcome)) return false;
+    if (launches == most_launches || !plan::plans_widths(one.chosen.spec)) return launches == 1;
+    Forecast next = forecast_of(one, workplace.machine, file.content, placements);
+    if (plan::stage_widths(next.plan) == plan::stage_widths(forecast.plan) ||
+        is_measured(*one.subject, next, &*file.content))
+      return launches == 1;
+    workplace.progress.note(
+        fmt::format("{}: what was measured changes its plan; measuring what the new one needs besides", one.chosen.id));
+    forecast = std::move(next);
+  }
 }
 
 }  // namespace
@@ -144,23 +165,13 @@ MeasureOutcome measure(Workplace& workplace, const std::vector<Prepared>& cases,
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Prepared& one = cases[i];
     const bool is_chosen = std::ranges::find(chosen, i) != chosen.end();
-    if (!is_chosen && (outcome.failures.empty() || !can_be_measured(one))) continue;
-    const auto lacks_nothing = [&](const Forecast& forecast) {
-      return is_measured(*one.subject, forecast, known ? &*known : nullptr);
-    };
+    const bool may_lack = !outcome.failures.empty() || plan::plans_widths(one.chosen.spec);
+    if (!is_chosen && (!may_lack || !can_be_measured(one))) continue;
     Forecast forecast = forecast_of(one, workplace.machine, known, placements);
-    if (!is_chosen && lacks_nothing(forecast)) continue;
+    if (!is_chosen && is_measured(*one.subject, forecast, known ? &*known : nullptr)) continue;
     workplace.progress.begin_case(expected_seconds(protocol::Phase::calibrate, *one.forecast, 0));
-    workplace.progress.phase(static_cast<int>(i) + 1, one.chosen.id, "calibrate");
-    bool succeeded = launch_for(one, forecast.plan, workplace, known, file, outcome);
-    for (int plans = 1; succeeded && plans < most_plans && plan::plans_widths(one.chosen.spec); ++plans) {
-      forecast = forecast_of(one, workplace.machine, known, placements);
-      if (lacks_nothing(forecast)) break;
-      workplace.progress.note(fmt::format(
-          "{}: what was measured changes its plan; measuring what the new one needs besides", one.chosen.id));
-      succeeded = launch_for(one, forecast.plan, workplace, known, file, outcome);
-    }
-    workplace.progress.end_case(succeeded);
+    workplace.progress.end_case(
+        measure_case(one, static_cast<int>(i) + 1, std::move(forecast), workplace, placements, known, file, outcome));
   }
   return outcome;
 }

@@ -35,10 +35,10 @@ struct MeasureOutcome {
 };
 
 /// Launches `--phase calibrate` for the cases with these indices, whose ranks are where `placements` says, adding each
-/// answer to `known` and, at once, to `file`. A case whose plan what was measured changes (replicas=auto) is launched
-/// again, at most twice, where the new plan sums in groups that nobody measured. After a launch that failed, cases
-/// behind it that counted on it are launched for themselves. A launch that was disturbed (disturbance.h) counts, with a
-/// note. Throws Interrupted; what was measured before is kept.
+/// answer to `known` and, at once, to `file`. With replicas=auto the plan depends on what was measured: where the new
+/// one sums in groups that nobody measured, the case is launched again, at most twice. After a launch that failed,
+/// cases behind it that counted on it are launched for themselves. A launch that was disturbed (disturbance.h) counts,
+/// with a note. Throws Interrupted; what was measured before is kept.
 MeasureOutcome measure(Workplace& workplace, const std::vector<Prepared>& cases, const std::vector<std::size_t>& chosen,
                        const Placements& placements, std::optional<analytic::Calibration>& known,
                        CalibrationFile& file);

@@ -18,7 +18,8 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
   auto known = file.content;
   file.must_be_kept = false;
   for (const auto& failure : measure(workplace, cases, chosen, placements, known, file).failures) {
-    workplace.progress.note(fmt::format("no calibration, the data sheet predicts instead: {}", failure));
+    workplace.progress.note(
+        fmt::format("a calibration failed; where it leaves a gap, the data sheet predicts instead: {}", failure));
   }
   if (!file.unkept.empty())
     workplace.progress.note(fmt::format("the calibration serves this run alone: {}", file.unkept));

@@ -171,7 +171,7 @@ TEST_F(CommandsTest, CalibrateAddsToTheFileAndPredictionsUseIt) {
   EXPECT_EQ(count_launches("calibrate"), 3);
 }
 
-TEST_F(FrontTest, CalibrateMeasuresAgainWhereThePlannerThenWantsOtherGroups) {
+TEST_F(CommandsTest, CalibrateMeasuresAgainWhereThePlannerThenWantsOtherGroups) {
   const std::string planned = "mlp[layers=4]/cifar10-synthetic/pipedream[replicas=auto]/np:4/batch:12";
   const Outcome outcome = run({"calibrate", planned, "--out", "c.json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <thread>
 
+#include "parallelism/comm/looks.h"
+
 namespace parabench::comm {
 namespace {
 
 /// A transfer between GPUs takes some 10 us, being woken takes longer: so long a wait only yields the core.
 constexpr double watch_s = 50e-6;
-constexpr double shortest_pause_s = 20e-6;
-constexpr double longest_pause_s = 10e-3, longest_awaited_pause_s = 50e-6;
-constexpr double pause_share = 1.0 / 16;
+constexpr double longest_awaited_pause_s = 50e-6;
 constexpr double unawaited_pause_s = 2e-3;
 
 }  // namespace
@@ -34,7 +34,7 @@ double GpuPolling::pause_s(double limit_s, bool waits_for_end) const {
     return 0;
   }
   const double longest = awaited_ > 0 ? longest_awaited_pause_s : longest_pause_s;
-  return std::min(limit_s, std::clamp(pause_share * waited_s, shortest_pause_s, longest));
+  return std::min(limit_s, pause_after(waited_s, longest));
 }
 
 }  // namespace parabench::comm

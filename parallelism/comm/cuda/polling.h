@@ -12,9 +12,9 @@ class GpuPolling {
   void count_awaited(int change);
 
   /// Seconds, at most `limit_s`. While something is awaited, or the host waits for an end, 0 for the first 50 us since
-  /// the last change (the core is offered to others), then 1/16 of the time since: so much later an end is seen at
-  /// most. That is 20 us at least, and at most 50 us while something is awaited, for others wait for the host's part,
-  /// else 10 ms. When nobody waits, 2 ms while something is in flight, enough to let go of buffers.
+  /// the last change (the core is offered to others), then pause_after() the time since, at most 50 us while something
+  /// is awaited, for others wait for the host's part. When nobody waits, 2 ms while something is in flight, enough to
+  /// let go of buffers.
   double pause_s(double limit_s, bool waits_for_end) const;
 
  private:

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "parallelism/comm/algorithms/choice.h"
+#include "parallelism/comm/looks.h"
 #include "parallelism/comm/mpi/check.h"
 #include "parallelism/comm/mpi/work.h"
 #include "parallelism/comm/traffic.h"
@@ -14,9 +15,7 @@
 namespace parabench::comm {
 namespace {
 
-constexpr double shortest_pause_s = 20e-6, longest_pause_s = 10e-3;
-constexpr double pause_share = 1.0 / 16;  // of a wait: so much later its end is seen at most
-constexpr double idle_pause_s = 0.1;      // nothing in flight, but another rank may fail
+constexpr double idle_pause_s = 0.1;  // nothing in flight, but another rank may fail
 constexpr std::chrono::seconds look_interval{1};
 // Tags of the world's communicator; channels have those before.
 constexpr int failure_tag = channel_count;
@@ -146,8 +145,8 @@ void PrivateCommunicator::sleep(std::uint32_t seen, double limit_s) {
     receive_failure();
     look_for_dead();
     throw_if_failed();
-    if (!in_flight_since_.empty())
-      pause_s = std::clamp(pause_share * (now_s() - *in_flight_since_.rbegin()), shortest_pause_s, longest_pause_s);
+    // Looks take time from whoever computes on this core: what has been on its way for long is no reason for many.
+    if (!in_flight_since_.empty()) pause_s = pause_after(now_s() - *in_flight_since_.rbegin());
   }
   sleep_on(bell_, seen, std::min(pause_s, limit_s));
 }

@@ -21,10 +21,10 @@ namespace parabench::comm {
 
 /// One rank's end, on its own duplicate of MPI_COMM_WORLD and a communicator for each group that it is in. Sums and
 /// gathers go by the algorithms of parallelism/comm/algorithms, or by the library's own, broadcasts by the latter. MPI
-/// tells nobody when a request completes, so sleep() returns after 1/16 of the time for which the youngest operation
-/// has been on its way, but not before 20 us, and after 10 ms at most. A mutex keeps MPI serialized, so that any thread
-/// may abort(), which sends the cause to every rank. Processes on the same node are looked at once a second; a lost
-/// node is the launcher's to notice.
+/// tells nobody when a request completes, so sleep() returns pause_after() the time for which the youngest operation
+/// has been on its way, or after 0.1 s where there is none, unless the bell rings before. A mutex keeps MPI serialized,
+/// so that any thread may abort(), which sends the cause to every rank. Processes on the same node are looked at once a
+/// second; a lost node is the launcher's to notice.
 class PrivateCommunicator final : public Communicator {
  public:
   /// Collective over MPI_COMM_WORLD. `note`: why memory is not shared. `reduce` is not window.
@@ -74,7 +74,7 @@ class PrivateCommunicator final : public Communicator {
   bool failed_ = false;  // then failure_ is final
   Failure failure_, incoming_failure_;
   MPI_Request failure_request_ = MPI_REQUEST_NULL;
-  std::multiset<double> in_flight_since_;  // works that MPI has to complete
+  std::multiset<double> in_flight_since_;  // when each work began that MPI has to complete
   std::chrono::steady_clock::time_point next_look_;
   int exceptions_;  // in flight when it was made
 };

@@ -69,14 +69,14 @@ Share common(Share share, Share piece) {
 
 }  // namespace
 
-MpiWork::MpiWork(PrivateCommunicator& comm) : comm_(comm), since_(now_s()) {
+MpiWork::MpiWork(PrivateCommunicator& comm) : comm_(comm) {
   const std::lock_guard lock(comm_.mutex_);
-  comm_.in_flight_since_.insert(since_);
+  in_flight_ = comm_.in_flight_since_.insert(now_s());
 }
 
 MpiWork::~MpiWork() {
   const std::lock_guard lock(comm_.mutex_);
-  comm_.in_flight_since_.erase(comm_.in_flight_since_.find(since_));
+  comm_.in_flight_since_.erase(in_flight_);
   if (!receives_) return;
   // Dropped on the way out of a failure: nothing may be written into the caller's buffer any more.
   for (MPI_Request& request : requests_) {

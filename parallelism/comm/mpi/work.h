@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "parallelism/comm/communicator.h"
@@ -50,12 +51,12 @@ class MpiWork final : public WorkState {
   void put_in_place();
 
   PrivateCommunicator& comm_;
-  double since_;
-  std::vector<MPI_Request> requests_;      // of a message: its header's first
-  std::deque<Slices> slices_;              // by piece of a collective with shares
-  std::vector<Result> results_;            // of a reduce_scatter
-  MessageHeader header_;                   // sent, or as it arrived
-  std::optional<MessageHeader> expected_;  // of a receive with a header
+  std::multiset<double>::iterator in_flight_;  // among the communicator's
+  std::vector<MPI_Request> requests_;          // of a message: its header's first
+  std::deque<Slices> slices_;                  // by piece of a collective with shares
+  std::vector<Result> results_;                // of a reduce_scatter
+  MessageHeader header_;                       // sent, or as it arrived
+  std::optional<MessageHeader> expected_;      // of a receive with a header
   bool receives_ = false;
   bool paired_ = false;
   Rank from_;

@@ -255,7 +255,7 @@ void ReducerTraining::train_step(int first) {
   begin(update);
   plan::Span& span = result_.spans[plan::compute_lane][update];
   span.queued = result_.spans[plan::compute_lane][update - 1].end;
-  // When the last sum has ended the reducer waits for nothing any more, and copies out of its buckets.
+  // The reducer waits for nothing any more: what is left of its copies out of buckets is work.
   span.start = std::max(span.queued, summed);
   const plan::Op& op = ops()[update];
   for (SegmentId s; s.value < segments_; ++s) state_.take_gradients(s, ops()[first].version);

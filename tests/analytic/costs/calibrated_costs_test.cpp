@@ -98,6 +98,8 @@ TEST(CalibratedCosts, UpdatesBehindPyTorchsReducerCopyOutOfItsBuckets) {
   };
   const double words = find_optimizer("sgd").words;
   EXPECT_DOUBLE_EQ(seconds("c10d"), (words + 2) / words * seconds("data-parallel"));
+  const plan::Plan alone = test_plan(case_of("c10d", 1, 4), 2), sequential = test_plan(case_of("sequential", 1, 4), 2);
+  EXPECT_EQ(cost.time->seconds(alone, Rank(0), update_all, 1), cost.time->seconds(sequential, Rank(0), update_all, 1));
 }
 
 TEST(CalibratedCosts, UpdatesAreThoseOfTheThreadsAndOfTheBytesOfAParameter) {

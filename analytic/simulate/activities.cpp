@@ -265,11 +265,12 @@ double SharingActivities::stretched_s(const Running& running, double measured_s)
                                            .weight = running.weight});
     if (here.wanted * most.measured > most.wanted * here.measured) most = here;
   }
-  double seconds = measured_s * most.wanted / most.measured;
+  const double by_cores = most.wanted / most.measured;
   const double alone = running.uplinks.empty() ? 1 : std::min(1.0, uplinks_.links / running.links_up);
   const double rate = share_of_links(running) * share_of_uplinks(running);
-  if (rate < alone) seconds *= 1 + running.on_link * (alone / rate - 1);
-  return seconds;
+  const double by_links = rate < alone ? 1 + running.on_link * (alone / rate - 1) : 1;
+  // What waits for one of them needs less of the other meanwhile.
+  return measured_s * std::max(by_cores, by_links);
 }
 
 void SharingActivities::reload() {

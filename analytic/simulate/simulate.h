@@ -31,7 +31,8 @@ namespace parabench::analytic {
 ///    that of one rank and that of all, which shared cores as well). Where time.cores() is 0, busy_ranks is 1.
 ///  - There, too, messages and collectives between hosts share the links of their hosts, which have a port for each
 ///    direction: parts().transfer is stretched by how many pass through the fullest port that they pass through, a
-///    collective through both of every host that it has members on. What a message shares its link with anyway
+///    collective through both of every host that it has members on. Where it shares cores as well, the scarcer of the
+///    two counts, since what waits for one needs less of the other. What a message shares its link with anyway
 ///    (link_sharers) is not charged again.
 ///  - Where racks of hosts have uplinks (time.uplinks()), what the links of hosts let out of a rack, or into it, at a
 ///    moment passes its uplink at the same share of that, all of it where the uplink is wide enough.

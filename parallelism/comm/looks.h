@@ -5,11 +5,9 @@
 
 namespace parabench::comm {
 
-inline constexpr double longest_pause_s = 10e-3;
-
 /// Seconds until the next look at something that has been on its way for `waited_s`: 1/16 of that, so much later its
 /// end is seen at most, but 20 us at least and `longest_s` at most.
-inline double pause_after(double waited_s, double longest_s = longest_pause_s) {
+inline double pause_after(double waited_s, double longest_s) {
   return std::clamp(waited_s / 16, 20e-6, longest_s);
 }
 

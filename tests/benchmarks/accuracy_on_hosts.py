@@ -11,8 +11,8 @@ have such hosts.
 import argparse
 import os
 import pathlib
+import shutil
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "hosts"))
@@ -32,18 +32,22 @@ def main():
     cases = arguments.cases
     if not cases and "--where" not in options:
         cases = ["--where", f"np={arguments.hosts * arguments.ranks_per_host}"]
-    with tempfile.TemporaryDirectory(prefix="parabench-hosts-") as scratch:
-        hosts = cluster.Cluster(os.path.join(scratch, "cluster"), arguments.hosts, bound=True, slurm=False, cores_each=each)
-        try:
-            hosts.up()
-            ended = hosts.run("head", [program, "accuracy", *cases, "--out", str(pathlib.Path(arguments.folder).resolve()),
-                                       "--launcher", hosts.launcher(arguments.ranks_per_host), *options],
-                              check=False, capture_output=False)
-        except cluster.Unavailable as reason:
-            print(f"skipped: {reason}", file=sys.stderr)
-            return cluster.SKIP
-        finally:
-            hosts.down()
+    folder = pathlib.Path(arguments.folder).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    # The launcher names it: always the same place, so that a run that was stopped goes on.
+    place = folder / "cluster"
+    shutil.rmtree(place, ignore_errors=True)
+    hosts = cluster.Cluster(str(place), arguments.hosts, bound=True, slurm=False, cores_each=each)
+    try:
+        hosts.up()
+        ended = hosts.run("head", [program, "accuracy", *cases, "--out", str(folder), "--launcher",
+                                   hosts.launcher(arguments.ranks_per_host), *options], check=False, capture_output=False)
+    except cluster.Unavailable as reason:
+        print(f"skipped: {reason}", file=sys.stderr)
+        return cluster.SKIP
+    finally:
+        hosts.down()
+        shutil.rmtree(place, ignore_errors=True)
     return ended.returncode
 
 

@@ -10,7 +10,7 @@ namespace {
 
 /// A transfer between GPUs takes some 10 us, being woken takes longer: so long a wait only yields the core.
 constexpr double watch_s = 50e-6;
-constexpr double longest_awaited_pause_s = 50e-6;
+constexpr double longest_pause_s = 10e-3, longest_awaited_pause_s = 50e-6;
 constexpr double unawaited_pause_s = 2e-3;
 
 }  // namespace

@@ -16,6 +16,8 @@ namespace parabench::comm {
 namespace {
 
 constexpr double idle_pause_s = 0.1;  // nothing in flight, but another rank may fail
+// MPI moves what it sends and receives when it is looked at, at each end.
+constexpr double longest_pause_s = 1e-3;
 constexpr std::chrono::seconds look_interval{1};
 // Tags of the world's communicator; channels have those before.
 constexpr int failure_tag = channel_count;
@@ -146,7 +148,7 @@ void PrivateCommunicator::sleep(std::uint32_t seen, double limit_s) {
     look_for_dead();
     throw_if_failed();
     // Looks take time from whoever computes on this core: what has been on its way for long is no reason for many.
-    if (!in_flight_since_.empty()) pause_s = pause_after(now_s() - *in_flight_since_.rbegin());
+    if (!in_flight_since_.empty()) pause_s = pause_after(now_s() - *in_flight_since_.rbegin(), longest_pause_s);
   }
   sleep_on(bell_, seen, std::min(pause_s, limit_s));
 }

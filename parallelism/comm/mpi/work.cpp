@@ -95,6 +95,9 @@ bool MpiWork::advance() {
     if (!done) return false;
     check_pairing(header_, *expected_, from_, comm_.rank(), channel_);
     paired_ = true;
+    // The payload is on its way only now: its sender computed before.
+    comm_.in_flight_since_.erase(in_flight_);
+    in_flight_ = comm_.in_flight_since_.insert(now_s());
   }
   check_mpi(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE),
             "MPI_Testall");

@@ -339,17 +339,18 @@ TEST(SharedCores, AMessageBetweenHostsSlowsComputingOnBoth) {
 /// Passes are free, collectives take a latency and their bytes, messages their bytes.
 class Transfers final : public TimeModel {
  public:
-  explicit Transfers(double message_s = 0) : message_s_(message_s) {}
+  explicit Transfers(double message_s = 0, int cores = 64) : message_s_(message_s), cores_(cores) {}
   TimeParts parts(const plan::Plan&, Rank, const plan::Op& op, int) const override {
     if (plan::is_collective(op.kind)) return {.latency = 1, .transfer = 3};
     if (plan::is_message(op.kind)) return {.transfer = message_s_};
     return {};
   }
-  int cores() const override { return 64; }
+  int cores() const override { return cores_; }
   std::string source() const override { return "unit"; }
 
  private:
   double message_s_;
+  int cores_;
 };
 
 TEST(SharedHostLinks, GroupsThatMeetOnAHostsLinkHaveHalfOfIt) {
@@ -364,6 +365,16 @@ TEST(SharedHostLinks, GroupsThatMeetOnAHostsLinkHaveHalfOfIt) {
   EXPECT_DOUBLE_EQ(plan::makespan(simulate(plan, Transfers())), 4) << "one of the groups stays on its host";
   plan.placement = {{0, 1, 2, 3}};
   EXPECT_DOUBLE_EQ(plan::makespan(simulate(plan, Transfers())), 4) << "on four links";
+}
+
+TEST(SharedHostLinks, TheScarcerOfLinkAndCoresCountsAlone) {
+  Case spec = case_of("gpipe", 4, 4, 2);
+  spec.dp = 2;
+  plan::Plan plan = test_plan(spec, 2);
+  plan.placement = in_blocks(4, 2);
+  const auto end = [&](int cores) { return plan::makespan(simulate(plan, Transfers(0, cores))); };
+  EXPECT_DOUBLE_EQ(end(2), 1 + 2 * 3) << "half the link each";
+  EXPECT_DOUBLE_EQ(end(1), 2 * (1 + 3)) << "half a core each, with which half the link is used";
 }
 
 TEST(SharedHostLinks, HaveAPortForEachDirection) {

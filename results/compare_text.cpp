@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/case_text.h"
+#include "base/columns.h"
 #include "base/counted.h"
 #include "base/units_text.h"
 #include "results/table.h"
@@ -33,9 +34,7 @@ Row row(const CaseComparison& c) {
 }
 
 void append(std::string& text, const Row& cells, const std::array<std::size_t, columns>& widths) {
-  text += fmt::format("{:<{}}", cells[0], widths[0]);
-  for (std::size_t i = 1; i + 1 < columns; ++i) text += fmt::format("  {:>{}}", cells[i], widths[i]);
-  text += fmt::format("  {}\n", cells.back());
+  text += aligned_line(cells, widths, [](std::size_t c) { return c == 0 || c + 1 == columns; });
 }
 
 std::string noise_text(const std::optional<LaunchNoise>& noise) {
@@ -110,10 +109,8 @@ std::string comparison_table(const FilesComparison& comparison, const CompareRul
   std::vector<Row> rows;
   for (const CaseComparison& c : comparison.cases) rows.push_back(row(c));
   std::array<std::size_t, columns> widths{};
-  for (std::size_t i = 0; i < columns; ++i) {
-    widths[i] = headings[i].size();
-    for (const Row& cells : rows) widths[i] = std::max(widths[i], cells[i].size());
-  }
+  widen(widths, headings);
+  for (const Row& cells : rows) widen(widths, cells);
   if (!rows.empty()) append(text, headings, widths);
   std::string_view group;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/case_text.h"
+#include "base/columns.h"
 #include "base/units_text.h"
 #include "results/table.h"
 
@@ -61,13 +62,7 @@ Row row(const ExchangeRecord& record) {
 }
 
 void append(std::string& text, const Row& cells, const std::array<std::size_t, columns>& widths) {
-  std::string line;
-  for (std::size_t c = 0; c < columns; ++c) {
-    if (c > 0) line += "  ";
-    line += c < left_columns ? fmt::format("{:<{}}", cells[c], widths[c]) : fmt::format("{:>{}}", cells[c], widths[c]);
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  text += line + "\n";
+  text += aligned_line(cells, widths, [](std::size_t c) { return c < left_columns; });
 }
 
 /// Every different text about predictions, once, in the order in which rows have them.
@@ -88,10 +83,8 @@ std::string exchange_table(std::span<const ExchangeRecord> records) {
   std::vector<Row> rows;
   for (const ExchangeRecord& record : records) rows.push_back(row(record));
   std::array<std::size_t, columns> widths{};
-  for (std::size_t c = 0; c < columns; ++c) {
-    widths[c] = std::max(headings[c].size(), quantities[c].size());
-    for (const Row& cells : rows) widths[c] = std::max(widths[c], cells[c].size());
-  }
+  for (const Row& cells : {quantities, headings}) widen(widths, cells);
+  for (const Row& cells : rows) widen(widths, cells);
   std::string text, current;
   append(text, quantities, widths);
   append(text, headings, widths);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/columns.h"
 #include "base/counted.h"
 #include "base/units_text.h"
 #include "results/summary.h"
@@ -108,17 +109,8 @@ Row texts_of(std::string_view Column::*line) {
   return cells;
 }
 
-/// No blanks at the end of a line. Columns without a width are left out.
 void append(std::string& text, const Row& cells, const std::array<std::size_t, columns.size()>& widths) {
-  std::string line;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (widths[c] == 0) continue;
-    if (c > 0) line += "  ";
-    line +=
-        columns[c].is_text ? fmt::format("{:<{}}", cells[c], widths[c]) : fmt::format("{:>{}}", cells[c], widths[c]);
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  text += line + "\n";
+  text += aligned_line(cells, widths, [](std::size_t c) { return columns[c].is_text; });
 }
 
 /// "mean absolute error over 5 cases: step time 7.3 % (adjusted 5.2 %, paired 3.9 %), peak memory 4.1 %".
@@ -159,11 +151,11 @@ std::string results_table(std::span<const Record> records) {
   std::vector<Row> rows;
   for (const Record& record : records) rows.push_back(cells_of(record));
   std::array<std::size_t, columns.size()> widths{};
+  for (const Row& cells : {quantities, headings}) widen(widths, cells);
+  for (const Row& cells : rows) widen(widths, cells);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const auto empty = [c](const Row& cells) { return cells[c] == "-"; };
-    if (columns[c].is_optional && std::ranges::all_of(rows, empty)) continue;
-    widths[c] = std::max(headings[c].size(), quantities[c].size());
-    for (const Row& cells : rows) widths[c] = std::max(widths[c], cells[c].size());
+    if (columns[c].is_optional && std::ranges::all_of(rows, empty)) widths[c] = 0;  // left out
   }
   std::string text;
   append(text, quantities, widths);

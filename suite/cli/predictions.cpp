@@ -12,6 +12,7 @@
 #include "base/case_json.h"
 #include "base/case_key.h"
 #include "base/case_text.h"
+#include "base/columns.h"
 #include "base/units_text.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/stage_widths.h"
@@ -121,44 +122,35 @@ std::string launches_text(const std::optional<LaunchesBehind>& behind) {
                      behind->spread ? fmt::format("spread {:.1f} %", 100 * *behind->spread) : "spread unknown");
 }
 
-/// Each column as wide as its widest cell, the first one to the left. A longer name than `widest` does not widen its
-/// column, and moves the rest of its line to the right. Precondition: a line.
-void print_columns(const std::vector<std::vector<std::string>>& lines, const std::vector<std::string>& ends,
-                   std::ostream& out) {
-  constexpr std::size_t widest = 40;
-  std::vector<std::size_t> widths(lines.front().size());
-  for (const std::vector<std::string>& line : lines)
-    for (std::size_t c = 0; c < line.size(); ++c)
-      if (c > 0 || line[c].size() <= widest) widths[c] = std::max(widths[c], line[c].size());
-  for (std::size_t l = 0; l < lines.size(); ++l) {
-    fmt::print(out, "  {:<{}}", lines[l][0], widths[0]);
-    for (std::size_t c = 1; c < widths.size(); ++c) fmt::print(out, "  {:>{}}", lines[l][c], widths[c]);
-    fmt::print(out, "{}\n", ends[l]);
-  }
-}
-
 void print_terms(const Prediction& prediction, std::ostream& out) {
   const std::optional<Predicted>& changed = prediction.outlook->changed;
-  const std::string behind = launches_text(prediction.outlook->forecast.predicted.calibrated_by);
-  std::vector<std::vector<std::string>> lines;
-  std::vector<std::string> ends;
-  out << '\n';
-  if (changed) {
-    lines.push_back({"terms", "base", "what-if", "ratio"});
-    ends.push_back(behind);
-  } else {
-    fmt::print(out, "  terms{}\n", behind);
-  }
+  using Row = std::vector<std::string>;
+  std::vector<Row> rows;
   for (const Term& term : prediction.outlook->forecast.predicted.terms) {
-    lines.push_back({term.name, human(term, term.value)});
-    ends.push_back(fmt::format("  {} {}", term.formula, origin(term)));
-    if (!changed) continue;
-    const auto found = std::ranges::find(changed->terms, term.name, &Term::name);
-    const bool is = found != changed->terms.end();
-    lines.back().push_back(is ? human(term, found->value) : "-");
-    lines.back().push_back(is ? ratio_text(term.value, found->value) : "-");
+    Row& row = rows.emplace_back(Row{"  " + term.name, human(term, term.value)});
+    if (changed) {
+      const auto found = std::ranges::find(changed->terms, term.name, &Term::name);
+      const bool is = found != changed->terms.end();
+      row.push_back(is ? human(term, found->value) : "-");
+      row.push_back(is ? ratio_text(term.value, found->value) : "-");
+    }
+    row.push_back(fmt::format("{} {}", term.formula, origin(term)));
   }
-  print_columns(lines, ends, out);
+  const Row headings = changed ? Row{"  terms", "base", "what-if", "ratio", ""} : Row{"  terms", "", ""};
+  std::vector<std::size_t> widths(headings.size());
+  widen(widths, headings);
+  constexpr std::size_t widest_name = 42;
+  for (Row row : rows) {
+    if (row[0].size() > widest_name) row[0].clear();  // the few that are longer move what is behind them
+    widen(widths, row);
+  }
+  const auto line = [&](const Row& cells) {
+    return aligned_line(cells, widths, [&](std::size_t c) { return c == 0 || c + 1 == cells.size(); });
+  };
+  std::string head = line(headings);
+  head.insert(head.size() - 1, launches_text(prediction.outlook->forecast.predicted.calibrated_by));
+  out << '\n' << head;
+  for (const Row& row : rows) out << line(row);
 }
 
 /// " (...; ...)", what a closed form assumes and the case does not keep; "" where there is nothing.

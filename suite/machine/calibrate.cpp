@@ -87,10 +87,23 @@ AddedLaunch added(const std::string& id, const analytic::Calibration& launch, Ca
 /// With replicas=auto, of a case: each may change the plan, which then needs other groups.
 constexpr int most_launches = 3;
 
-/// One launch of `--phase calibrate`, whose answer goes to `known` and `file`, or whose failure to `outcome`. Throws
-/// Interrupted.
-bool launch_for(const Prepared& one, const plan::Plan& plan, Workplace& workplace,
-                std::optional<analytic::Calibration>& known, CalibrationFile& file, MeasureOutcome& outcome) {
+/// What launches add to.
+struct Measuring {
+  Workplace& workplace;
+  const Placements& placements;
+  std::optional<analytic::Calibration>& known;
+  CalibrationFile& file;
+  MeasureOutcome outcome;
+
+  /// One launch of `--phase calibrate`; whether it succeeded. Throws Interrupted.
+  bool launch(const Prepared& one, const plan::Plan& plan);
+  /// Launches of a case, whose place in the list is `number`: one, or where the plan that then comes of all that the
+  /// file has, these launches and older ones, wants groups that nobody measured, more. Whether one was enough. Throws
+  /// Interrupted.
+  bool measure(const Prepared& one, int number, Forecast forecast);
+};
+
+bool Measuring::launch(const Prepared& one, const plan::Plan& plan) {
   LaunchRequest request;
   request.phase = protocol::Phase::calibrate;
   request.plan = &plan;
@@ -112,15 +125,10 @@ bool launch_for(const Prepared& one, const plan::Plan& plan, Workplace& workplac
   return true;
 }
 
-/// Launches of a case, whose place in the list is `number`: one, or where the plan that then comes of all that the file
-/// has, these launches and older ones, wants groups that nobody measured, more. Whether one was enough. Throws
-/// Interrupted.
-bool measure_case(const Prepared& one, int number, Forecast forecast, Workplace& workplace,
-                  const Placements& placements, std::optional<analytic::Calibration>& known, CalibrationFile& file,
-                  MeasureOutcome& outcome) {
+bool Measuring::measure(const Prepared& one, int number, Forecast forecast) {
   for (int launches = 1;; ++launches) {
     workplace.progress.phase(number, one.chosen.id, "calibrate");
-    if (!launch_for(one, forecast.plan, workplace, known, file, outcome)) return false;
+    if (!launch(one, forecast.plan)) return false;
     if (launches == most_launches || !plan::plans_widths(one.chosen.spec)) return launches == 1;
     Forecast next = forecast_of(one, workplace.machine, file.content, placements);
     if (plan::stage_widths(next.plan) == plan::stage_widths(forecast.plan) ||
@@ -158,22 +166,21 @@ std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, cons
 MeasureOutcome measure(Workplace& workplace, const std::vector<Prepared>& cases, const std::vector<std::size_t>& chosen,
                        const Placements& placements, std::optional<analytic::Calibration>& known,
                        CalibrationFile& file) {
-  MeasureOutcome outcome;
+  Measuring measuring{workplace, placements, known, file, {}};
   double expected = 0;
   for (const std::size_t i : chosen) expected += expected_seconds(protocol::Phase::calibrate, *cases[i].forecast, 0);
   workplace.progress.begin(static_cast<int>(cases.size()), expected);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Prepared& one = cases[i];
     const bool is_chosen = std::ranges::find(chosen, i) != chosen.end();
-    const bool may_lack = !outcome.failures.empty() || plan::plans_widths(one.chosen.spec);
+    const bool may_lack = !measuring.outcome.failures.empty() || plan::plans_widths(one.chosen.spec);
     if (!is_chosen && (!may_lack || !can_be_measured(one))) continue;
     Forecast forecast = forecast_of(one, workplace.machine, known, placements);
     if (!is_chosen && is_measured(*one.subject, forecast, known ? &*known : nullptr)) continue;
     workplace.progress.begin_case(expected_seconds(protocol::Phase::calibrate, *one.forecast, 0));
-    workplace.progress.end_case(
-        measure_case(one, static_cast<int>(i) + 1, std::move(forecast), workplace, placements, known, file, outcome));
+    workplace.progress.end_case(measuring.measure(one, static_cast<int>(i) + 1, std::move(forecast)));
   }
-  return outcome;
+  return std::move(measuring.outcome);
 }
 
 }  // namespace parabench::suite

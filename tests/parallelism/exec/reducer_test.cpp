@@ -77,6 +77,7 @@ TEST(Reducer, SumsInTheOrderOfTheBackwardWhileItGoesOnAndWaitsBeforeTheUpdate) {
     const plan::Span& last_backward = rank.spans[plan::compute_lane][rank.spans[plan::compute_lane].size() - 2];
     for (std::size_t b = 0; b < buckets.size(); ++b) {
       EXPECT_LE(buckets[b].ready, buckets[b].start);
+      EXPECT_LE(buckets[b].end, update.start);
       if (b == 0) continue;
       EXPECT_LE(buckets[b - 1].ready, buckets[b].ready);
       EXPECT_LE(buckets[b - 1].end, buckets[b].start);

@@ -37,19 +37,11 @@ def main():
     # The launcher names it: always the same place, so that a run that was stopped goes on.
     place = folder / "cluster"
     shutil.rmtree(place, ignore_errors=True)
-    hosts = cluster.Cluster(str(place), arguments.hosts, bound=True, slurm=False, cores_each=each)
-    try:
-        hosts.up()
+    with cluster.Cluster(str(place), arguments.hosts, bound=True, slurm=False, cores_each=each) as hosts:
         ended = hosts.run("head", [program, "accuracy", *cases, "--out", str(folder), "--launcher",
                                    hosts.launcher(arguments.ranks_per_host), *options], check=False, capture_output=False)
-    except cluster.Unavailable as reason:
-        print(f"skipped: {reason}", file=sys.stderr)
-        return cluster.SKIP
-    finally:
-        hosts.down()
-        shutil.rmtree(place, ignore_errors=True)
     return ended.returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cluster.skipping(main))

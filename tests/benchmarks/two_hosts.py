@@ -62,10 +62,8 @@ def main():
     program = str(pathlib.Path(arguments.build).resolve() / "bin" / "parabench")
     beside = {}
     with tempfile.TemporaryDirectory(prefix="parabench-hosts-") as folder:
-        hosts = cluster.Cluster(os.path.join(folder, "cluster"), arguments.hosts, bound=True, slurm=False)
         results = pathlib.Path(folder, "results.json")
-        try:
-            hosts.up()
+        with cluster.Cluster(os.path.join(folder, "cluster"), arguments.hosts, bound=True, slurm=False) as hosts:
             per_host = arguments.ranks_per_host
             command = [program, "communicate", "--np", str(arguments.hosts * per_host), "--launcher",
                        hosts.launcher(per_host), "--json", str(results), *options]
@@ -79,11 +77,6 @@ def main():
                 counts = [options[options.index(name) + 1] for name in ("--warmup", "--iterations")]
                 for size in sorted({row["bytes"] for row in rows if row["kind"] == "all-reduce"}):
                     beside[size] = statistics.median(gloo(hosts, python, size, *counts))
-        except cluster.Unavailable as reason:
-            print(f"skipped: {reason}", file=sys.stderr)
-            return cluster.SKIP
-        finally:
-            hosts.down()
     for row in rows:
         if row["time_s"] is None:
             print(json.dumps({name: row[name] for name in ("id", "status", "reason")}))
@@ -98,4 +91,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cluster.skipping(main))

@@ -77,20 +77,13 @@ def main():
     python = str(pathlib.Path(arguments.peers).absolute() / "bin" / "python")
     with tempfile.TemporaryDirectory(prefix="parabench-hosts-") as scratch:
         folder = pathlib.Path(scratch)
-        hosts = cluster.Cluster(str(folder / "cluster"), 2, bound=True, slurm=False, cores_each=1)
-        try:
-            hosts.up()
+        with cluster.Cluster(str(folder / "cluster"), 2, bound=True, slurm=False, cores_each=1) as hosts:
             work, losses = hand_over(hosts, folder, program, arguments.case)
             rounds = []
             for number in range(arguments.rounds):
                 arms = {"ours": lambda: ours(hosts, folder, program, arguments.case, arguments.steps),
                         "ddp": lambda: ddp(hosts, folder, python, work, losses, arguments.steps)}
                 rounds.append({name: arms[name]() for name in (arms if number % 2 == 0 else reversed(arms))})
-        except cluster.Unavailable as reason:
-            print(f"skipped: {reason}", file=sys.stderr)
-            return cluster.SKIP
-        finally:
-            hosts.down()
     print(json.dumps({"case": arguments.case, "ours_s": statistics.median(r["ours"][0] for r in rounds),
                       "exposed_s": statistics.median(r["ours"][1] for r in rounds),
                       "ddp_s": statistics.median(r["ddp"] for r in rounds),
@@ -99,4 +92,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cluster.skipping(main))

@@ -59,6 +59,15 @@ def require(slurm=True):
         raise Unavailable("no namespaces with networks of their own: " + attempt.stderr.strip())
 
 
+def skipping(main):
+    """The exit code of `main`, SKIP with the reason on stderr where the machine cannot have a cluster."""
+    try:
+        return main()
+    except Unavailable as reason:
+        print(f"skipped: {reason}", file=sys.stderr)
+        return SKIP
+
+
 def processes():
     """(pid, words of its command line) of every process."""
     for entry in os.listdir("/proc"):
@@ -78,6 +87,8 @@ def numbers_of(pid):
 
 
 class Cluster:
+    """In a `with` statement it is up within, and down after it, however that ends."""
+
     def __init__(self, folder, hosts=2, bound=False, slurm=True, cores_each=None):
         """`bound`: it ends with this process, however that ends. `slurm`: with its daemons, or hosts and `agent` alone.
         `cores_each`: so many of the machine's cores are each host's own (head has those of n1), where commands are
@@ -179,6 +190,12 @@ class Cluster:
             self.down()
             raise
         return self
+
+    def __enter__(self):
+        return self.up()
+
+    def __exit__(self, *_):
+        self.down()
 
     def start_init(self, host, below, script):
         """A new set of namespaces, whose first process sets itself up, then only reaps orphans. In a session of its own:
@@ -332,9 +349,6 @@ def main():
             cluster.link(arguments.host, arguments.state)
         else:
             cluster.down()
-    except Unavailable as reason:
-        print(f"skipped: {reason}", file=sys.stderr)
-        return SKIP
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return 1
@@ -342,4 +356,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(skipping(main))

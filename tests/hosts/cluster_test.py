@@ -76,9 +76,6 @@ class ClusterTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    try:
-        cluster.require()
-    except cluster.Unavailable as reason:
-        print(f"skipped: {reason}")
-        sys.exit(cluster.SKIP)
+    if skipped := cluster.skipping(cluster.require):
+        sys.exit(skipped)
     unittest.main()

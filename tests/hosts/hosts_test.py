@@ -331,11 +331,8 @@ class HostsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    try:
-        cluster.require()
-    except cluster.Unavailable as reason:
-        print(f"skipped: {reason}")
-        sys.exit(cluster.SKIP)
+    if skipped := cluster.skipping(cluster.require):
+        sys.exit(skipped)
     BIN = os.path.abspath(sys.argv.pop(1))
     STOP_AT_START = os.path.abspath(sys.argv.pop(1))
     unittest.main()

@@ -177,4 +177,6 @@ std::string human_seconds(double seconds) {
   return fmt::format("{}{} ns", sign, three_digits(size * 1e9));
 }
 
+std::string human_share(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
 }  // namespace parabench

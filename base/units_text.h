@@ -1,4 +1,4 @@
-// Bytes and seconds as people write and read them.
+// Bytes, seconds and shares as people write and read them.
 #pragma once
 
 #include <string>
@@ -34,5 +34,7 @@ std::string print_number(double value);
 /// Three significant digits with a unit, for tables: "25.0 MiB", "128 B", "12.3 ms".
 std::string human_bytes(double bytes);
 std::string human_seconds(double seconds);
+/// A share of the whole in percent: "12.3 %".
+std::string human_share(double share);
 
 }  // namespace parabench

@@ -1,5 +1,7 @@
 #include "analytic/calibration/calibration.h"
 
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -34,6 +36,10 @@ LayerKey layer_key(const std::string& signature, bool first, const Case& spec, i
           .device = measured_device(spec),
           .graph = spec.graph,
           .input = first ? spec.input : InputKind::host};
+}
+
+std::string segment_signature(std::span<const std::string> layers) {
+  return fmt::format("{}", fmt::join(layers, " > "));
 }
 
 RankCountKey reduction_key(const Case& spec, const GroupShape& shape) {

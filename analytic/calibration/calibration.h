@@ -147,6 +147,8 @@ LoadKey load_key(const Case& spec);
 LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks);
 /// The same where models::signature() of both is known.
 LayerKey layer_key(const std::string& signature, bool first, const Case& spec, int busy_ranks);
+/// The signature of consecutive layers that are one segment, by their own; of one layer its own.
+std::string segment_signature(std::span<const std::string> layers);
 
 /// Reads a calibration file and combines its launches. Throws usage_error, naming file and place, for one that is
 /// missing, unreadable, truncated, foreign, incomplete or newer.

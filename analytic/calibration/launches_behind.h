@@ -14,8 +14,9 @@ namespace parabench::analytic {
 /// A row of Calibration::layers: key and number of samples.
 using LayerRow = std::pair<LayerKey, int>;
 
-/// The rows of the layers of a plan's model (`sizes`), one by one, with all ranks of its fullest host busy, each at the
-/// number of samples nearest the largest piece; nothing where a layer was not measured so.
+/// The rows of the layers of a plan's model (`sizes`), one by one, with all ranks of its fullest host busy, of emulated
+/// devices, which have cores to themselves, one; each at the number of samples nearest the largest piece. Nothing where
+/// a layer was not measured so.
 std::vector<LayerRow> layer_rows(const Calibration& calibration, const Sizes& sizes, const plan::Plan& plan);
 
 /// nullopt where no launch measured one of the rows, or there is none.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -34,6 +35,20 @@ double at_busy(const RatesByBusy& rates, int ranks) {
   return between(ranks, below->first, below->second, above->first, above->second);
 }
 
+/// Where the model has the segment of several layers that has this signature.
+std::vector<LayerRange> ranges_of(const std::string& signature, const Sizes& sizes) {
+  std::vector<LayerRange> found;
+  const auto layers = static_cast<int>(sizes.model().layers.size());
+  for (int first = 0; first < layers; ++first) {
+    std::string joined = sizes.signature(first);
+    for (int count = 2; first + count <= layers && signature.starts_with(joined); ++count) {
+      joined = segment_signature(std::array{joined, sizes.signature(first + count - 1)});
+      if (signature == layer_key(joined, first == 0, {}, 1).layer) found.push_back({first, count});
+    }
+  }
+  return found;
+}
+
 using Curves = std::map<RankCountKey, Curve>;
 
 std::optional<Curve> find_curve(const Curves& curves, const RankCountKey& key) {
@@ -56,28 +71,36 @@ std::optional<Curve> find_message_curve(const Calibration& calibration, const Ca
 }  // namespace
 
 MeasuredLayers::MeasuredLayers(const Calibration& calibration, const Sizes& sizes) {
-  for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
-    const std::string signature = layer_key(sizes.signature(l), l == 0, {}, 1).layer;
-    Layer& layer = layers_.emplace_back(Layer{.name = sizes.model().layers[l].name, .signature = signature});
-    for (auto at = calibration.layers.lower_bound({.layer = signature, .busy_ranks = 0});
-         at != calibration.layers.end() && at->first.layer == signature; ++at) {
-      const LayerKey& key = at->first;
-      for (const Measured what : all_measured) {
-        std::vector<LayerTiming> timings = at->second;
-        std::erase_if(timings, [what](const LayerTiming& t) { return !tells(t, what); });
-        if (timings.empty()) continue;
-        layer.of[static_cast<int>(what)].push_back({key.device, key.precision, key.layout, key.threads, key.busy_ranks,
-                                                    key.graph, key.input, std::move(timings)});
-      }
-    }
-  }
+  for (int l = 0; l < std::ssize(sizes.model().layers); ++l)
+    layers_.push_back(
+        resolved(calibration, sizes.model().layers[l].name, layer_key(sizes.signature(l), l == 0, {}, 1).layer));
+  for (const auto& [key, timings] : calibration.layers)
+    for (const LayerRange& range : ranges_of(key.layer, sizes))
+      if (!segments_.contains(range)) segments_.emplace(range, resolved(calibration, "segment", key.layer));
 }
 
-MeasuredLayers::Neighbours MeasuredLayers::neighbours(const Case& spec, int layer, int busy_ranks,
-                                                      Measured what) const {
-  const InputKind input = layer == 0 ? spec.input : InputKind::host;
+MeasuredLayers::Layer MeasuredLayers::resolved(const Calibration& calibration, std::string name,
+                                               std::string signature) {
+  Layer layer{.name = std::move(name), .signature = std::move(signature), .of = {}};
+  for (auto at = calibration.layers.lower_bound({.layer = layer.signature, .busy_ranks = 0});
+       at != calibration.layers.end() && at->first.layer == layer.signature; ++at) {
+    const LayerKey& key = at->first;
+    for (const Measured what : all_measured) {
+      std::vector<LayerTiming> timings = at->second;
+      std::erase_if(timings, [what](const LayerTiming& t) { return !tells(t, what); });
+      if (timings.empty()) continue;
+      layer.of[static_cast<int>(what)].push_back({key.device, key.precision, key.layout, key.threads, key.busy_ranks,
+                                                  key.graph, key.input, std::move(timings)});
+    }
+  }
+  return layer;
+}
+
+MeasuredLayers::Neighbours MeasuredLayers::neighbours(const Layer& layer, bool first, const Case& spec, int busy_ranks,
+                                                      Measured what) {
+  const InputKind input = first ? spec.input : InputKind::host;
   Neighbours found;
-  for (const Timings& timings : layers_[layer].of[static_cast<int>(what)]) {
+  for (const Timings& timings : layer.of[static_cast<int>(what)]) {
     if (timings.device != measured_device(spec) || timings.precision != spec.precision ||
         timings.layout != spec.layout || timings.threads != threads_of_operation(spec) || timings.graph != spec.graph ||
         timings.input != input)
@@ -88,14 +111,17 @@ MeasuredLayers::Neighbours MeasuredLayers::neighbours(const Case& spec, int laye
   return found;
 }
 
+double MeasuredLayers::between_neighbours(const Neighbours& found, int samples, int busy_ranks,
+                                          const LayerFigure& figure) {
+  const auto at_samples = figure.counted ? counted_at : timed_at;
+  return between(busy_ranks, found.below->busy_ranks, at_samples(found.below->by_samples, samples, figure.of),
+                 found.above->busy_ranks, at_samples(found.above->by_samples, samples, figure.of));
+}
+
 double MeasuredLayers::at(const Case& spec, int layer, int samples, int busy_ranks, const LayerFigure& figure) const {
   const Layer& known = layers_[layer];
-  const auto [below, above] = neighbours(spec, layer, busy_ranks, figure.measured);
-  if (above) {
-    const auto at_samples = figure.counted ? counted_at : timed_at;
-    return between(busy_ranks, below->busy_ranks, at_samples(below->by_samples, samples, figure.of), above->busy_ranks,
-                   at_samples(above->by_samples, samples, figure.of));
-  }
+  const Neighbours found = neighbours(known, layer == 0, spec, busy_ranks, figure.measured);
+  if (found.above) return between_neighbours(found, samples, busy_ranks, figure);
   throw unmeasured(
       fmt::format("layer {} ({}) never measured with device:{}, precision:{}, layout:{}, threads:{}, graph:{}, "
                   "input:{}, {} busy ranks or more",
@@ -106,7 +132,20 @@ double MeasuredLayers::at(const Case& spec, int layer, int samples, int busy_ran
 }
 
 bool MeasuredLayers::has(const Case& spec, int layer, int busy_ranks, Measured what) const {
-  return neighbours(spec, layer, busy_ranks, what).above != nullptr;
+  return neighbours(layers_[layer], layer == 0, spec, busy_ranks, what).above != nullptr;
+}
+
+std::optional<double> MeasuredLayers::of_segment(const Case& spec, const LayerRange& layers, int samples,
+                                                 int busy_ranks, const LayerFigure& figure) const {
+  const auto known = segments_.find(layers);
+  if (known == segments_.end()) return std::nullopt;
+  const Neighbours found = neighbours(known->second, layers.first == 0, spec, busy_ranks, figure.measured);
+  if (!found.above) return std::nullopt;
+  for (const Timings* timings : {found.below, found.above}) {
+    const std::vector<LayerTiming>& points = timings->by_samples;
+    if (samples < points.front().samples || samples > points.back().samples) return std::nullopt;
+  }
+  return between_neighbours(found, samples, busy_ranks, figure);
 }
 
 Curve reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,12 @@ struct LayerFigure {
   bool counted = false;                ///< bytes, which are not off by chance: counted_at(), else timed_at()
 };
 
+/// Consecutive layers of a model.
+struct LayerRange {
+  int first = 0, count = 1;
+  auto operator<=>(const LayerRange&) const = default;
+};
+
 /// The measurements of one model's layers, resolved once: looking them up by text for every operation is slow.
 class MeasuredLayers {
  public:
@@ -31,6 +38,10 @@ class MeasuredLayers {
   double at(const Case& spec, int layer, int samples, int busy_ranks, const LayerFigure& figure) const;
   /// Whether that was measured with so many busy ranks, or more.
   bool has(const Case& spec, int layer, int busy_ranks, Measured what) const;
+  /// The same of a segment of several layers, where it was measured as one, for no fewer samples than asked and no
+  /// more; nullopt elsewhere. Layers by themselves tell better what other samples take.
+  std::optional<double> of_segment(const Case& spec, const LayerRange& layers, int samples, int busy_ranks,
+                                   const LayerFigure& figure) const;
 
  private:
   /// Under one key.
@@ -52,9 +63,12 @@ class MeasuredLayers {
   struct Neighbours {
     const Timings *below = nullptr, *above = nullptr;
   };
-  Neighbours neighbours(const Case& spec, int layer, int busy_ranks, Measured what) const;
+  static Layer resolved(const Calibration& calibration, std::string name, std::string signature);
+  static Neighbours neighbours(const Layer& layer, bool first, const Case& spec, int busy_ranks, Measured what);
+  static double between_neighbours(const Neighbours& found, int samples, int busy_ranks, const LayerFigure& figure);
 
   std::vector<Layer> layers_;
+  std::map<LayerRange, Layer> segments_;  ///< of several layers, that were measured as one
 };
 
 // All curves are rising(): more bytes never take less time, though a measurement under load may say so.

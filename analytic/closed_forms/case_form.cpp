@@ -91,13 +91,15 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
   const bool again = spec.recompute != Recompute::none;
   const int spared = spec.recompute == Recompute::except_last ? 1 : 0;  // micro-batches that do not run again
   const bool drains = strategy.family != plan::Family::asynchronous_pipeline;
+  const bool crossed = strategy.schedule.stages == plan::StageOrder::crossed;
+  const int sharers = spec.zero > 0 ? spec.dp * (crossed ? 2 : 1) : 1;
   const std::vector<LayerForm> devices = devices_of(spec, strategy, forms.layers, pipe);
   const LayerForm& slow = *std::ranges::max_element(
       devices, {}, [&](const LayerForm& device) { return pipe.micro_batches * passes(device) + device.update; });
   CaseForm form;
   form.step_time_s = drains ? pipeline_makespan(strategy, pipe, slow) : pipe.micro_batches * passes(slow);
   if (again) form.step_time_s += (pipe.micro_batches - spared) * slow.forward;
-  form.step_time_s += slow.update;
+  form.step_time_s += slow.update / sharers;
   double summing = 0;
   for (int p = 0; p < pipe.devices; ++p) {
     const LayerForm& device = devices[p];
@@ -107,7 +109,7 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
     const double versions = drains ? 0 : std::max(0.0, in_flight - 1);
     const auto piece = static_cast<double>(again ? device.entry : device.saved) / pipe.chunks;
     form.peak_bytes =
-        std::max(form.peak_bytes, state_bytes(spec, bytes, 1, false) + versions * bytes + in_flight * piece +
+        std::max(form.peak_bytes, state_bytes(spec, bytes, sharers, false) + versions * bytes + in_flight * piece +
                                       (again ? (1 + spared) * static_cast<double>(device.saved) : 0));
   }
   form.step_time_s += summing;

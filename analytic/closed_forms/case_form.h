@@ -46,7 +46,7 @@ struct CaseForm {
 ///  - pipelines: the makespan in the strategy's row, else (M + P - 1) t / v, of the device with the longest passes and
 ///    update of stages cut by time; its forwards that run again, its update and the longest sums among copies come on
 ///    top. Asynchronous ones: what that device computes for a mini-batch. Memory: states, and what the row of the
-///    schedule has in flight.
+///    schedule has in flight. With zero above 0 copies of a stage divide states of optimizers, and updates.
 ///  - copies: overlapped_step(), of strategies with the key shard with the gather of what they updated behind it,
 ///    fully_sharded_step() of those with the key prefetch, parameter_server_step(), local_step(); memory: states,
 ///    divided where the strategy has the key shard, with the key prefetch room for whole buckets, and activations of a

@@ -1,22 +1,26 @@
 #include "analytic/costs/ablation.h"
 
-#include <string>
+#include <limits>
 #include <utility>
+
+#include "analytic/costs/times_of.h"
 
 namespace parabench::analytic {
 namespace {
 
-class AblatedTimes final : public TimeModel {
+class AblatedTimes final : public TimesOf {
  public:
-  AblatedTimes(AblatedTerm term, std::unique_ptr<const TimeModel> base) : term_(term), base_(std::move(base)) {}
+  AblatedTimes(AblatedTerm term, std::unique_ptr<const TimeModel> base) : TimesOf(std::move(base)), term_(term) {}
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    TimeParts parts = base_->parts(plan, rank, op, term_ == AblatedTerm::sharing ? 1 : busy_ranks);
+    TimeParts parts = base_.parts(plan, rank, op, term_ == AblatedTerm::sharing ? 1 : busy_ranks);
     const bool is_message = plan::is_message(op.kind), is_collective = plan::is_collective(op.kind);
     const bool computes = !is_message && !is_collective, is_pass = plan::is_pass(op.kind);
     switch (term_) {
       case AblatedTerm::sharing:
-      case AblatedTerm::jitter: break;
+      case AblatedTerm::jitter:
+      case AblatedTerm::beside:
+      case AblatedTerm::loading: break;
       case AblatedTerm::messages: return is_message ? TimeParts{} : parts;
       case AblatedTerm::collectives: return is_collective ? TimeParts{} : parts;
       case AblatedTerm::latency:
@@ -33,27 +37,22 @@ class AblatedTimes final : public TimeModel {
     return parts;
   }
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    return term_ == AblatedTerm::jitter ? 0 : base_->deviation_s(plan, rank, op, busy_ranks);
+    return term_ == AblatedTerm::jitter ? 0 : base_.deviation_s(plan, rank, op, busy_ranks);
   }
   BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return base_->beside_computing(plan, rank, op);
+    return term_ == AblatedTerm::beside ? BesideComputing{} : base_.beside_computing(plan, rank, op);
   }
   double load_s_per_sample(const plan::Plan& plan, int loading_ranks) const override {
-    return base_->load_s_per_sample(plan, loading_ranks);
+    return term_ == AblatedTerm::loading ? 0 : base_.load_s_per_sample(plan, loading_ranks);
   }
-  Link link(const plan::Plan& plan) const override { return base_->link(plan); }
-  std::string assumption(const plan::Plan& plan) const override { return base_->assumption(plan); }
-  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return base_->link_assumption(plan, rank, op);
+  int cores() const override {
+    // More than anybody wants: of 0 ranks would not jitter either, nor hosts share their links.
+    const bool enough = term_ == AblatedTerm::sharing && base_.cores() > 0;
+    return enough ? std::numeric_limits<int>::max() : base_.cores();
   }
-  int cores() const override { return term_ == AblatedTerm::sharing ? 0 : base_->cores(); }
-  bool shares_links() const override { return base_->shares_links(); }
-  std::string source() const override { return base_->source(); }
-  std::string link_source() const override { return base_->link_source(); }
 
  private:
   AblatedTerm term_;
-  std::unique_ptr<const TimeModel> base_;
 };
 
 }  // namespace

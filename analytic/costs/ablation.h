@@ -11,7 +11,8 @@
 namespace parabench::analytic {
 
 enum class AblatedTerm {
-  sharing,      ///< of cores and of memory: every rank takes the time that it takes alone, whatever runs beside it
+  sharing,      ///< of cores and of memory: every rank takes the time that it takes alone, whatever runs beside it.
+                ///< Links stay shared
   messages,     ///< between ranks: they take no time, and still make one rank wait for another
   collectives,  ///< likewise
   latency,      ///< of messages and collectives, whose bytes take the time that they took
@@ -19,9 +20,12 @@ enum class AblatedTerm {
   gradients,    ///< that a pass copies or adds up
   overhead,     ///< of the executor, and of launches
   jitter,       ///< of ranks, which all take the time that they take in the mean
+  beside,       ///< what exchanges and computing do to each other beyond their equal parts of the cores
+  loading,      ///< of samples, which are there when a step begins
 };
-constexpr std::array<std::string_view, 8> names_of(AblatedTerm) {
-  return {"sharing", "messages", "collectives", "latency", "updates", "gradients", "overhead", "jitter"};
+constexpr std::array<std::string_view, 10> names_of(AblatedTerm) {
+  return {"sharing",   "messages", "collectives", "latency", "updates",
+          "gradients", "overhead", "jitter",      "beside",  "loading"};
 }
 
 /// The times of `base` as if the term did not exist: what a prediction errs more without it is what it is good for.

@@ -131,6 +131,7 @@ class CalibratedMemory final : public MemoryModel {
   }
   bool bytes_measured(const plan::Plan& plan, const plan::Op& op) const {
     for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l) {
+      if (!measured_->layers.has(plan.spec, l, 1, saved.measured)) return false;
       if (measured_->layers.at(plan.spec, l, 1, 1, saved) <= 0) return false;
     }
     return true;

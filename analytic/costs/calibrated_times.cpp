@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -64,7 +65,7 @@ class CalibratedTimes final : public TimeModel {
       return over_layers(plan, rank, op, busy_ranks, forward_mad_s);
     }
     if (!plan::is_pass(op.kind)) return 0;
-    if (is_split_measured(plan, op, busy_ranks)) {
+    if (is_split_measured(plan, rank, op, busy_ranks)) {
       const LayerFigure part = op.kind == plan::OpKind::backward_input ? input_mad_s : weight_mad_s;
       return over_layers(plan, rank, op, busy_ranks, part);
     }
@@ -127,9 +128,19 @@ class CalibratedTimes final : public TimeModel {
     return {.latency_s = first.seconds / steps, .bytes_per_s = share * bytes / seconds};
   }
 
+  /// A figure of the operation's segment, where that was measured as one.
+  std::optional<double> of_segment(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy,
+                                   const LayerFigure& figure) const {
+    const plan::Segment& segment = plan.segments[op.segment.value];
+    if (segment.layers == 1) return std::nullopt;
+    return measured_->layers.of_segment(plan.spec, {segment.first_layer, segment.layers}, samples_of(plan, rank, op),
+                                        busy, figure);
+  }
+
   /// Whether the pass is I or W, and both were measured for all its layers.
-  bool is_split_measured(const plan::Plan& plan, const plan::Op& op, int busy) const {
+  bool is_split_measured(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy) const {
     if (op.kind != plan::OpKind::backward_input && op.kind != plan::OpKind::backward_weight) return false;
+    if (of_segment(plan, rank, op, busy, input_s)) return true;
     for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l) {
       if (!measured_->layers.has(plan.spec, l, busy, Measured::halves)) return false;
     }
@@ -137,6 +148,7 @@ class CalibratedTimes final : public TimeModel {
   }
 
   double over_layers(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy, const LayerFigure& figure) const {
+    if (const auto whole = of_segment(plan, rank, op, busy, figure)) return *whole;
     const int samples = samples_of(plan, rank, op);
     double sum = 0;
     for (int l = first_layer(plan, op); l < end_layer(plan, op); ++l)
@@ -148,7 +160,8 @@ class CalibratedTimes final : public TimeModel {
   /// lie far from the measured ones.
   TimeParts pass_parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy, const LayerFigure& figure,
                        int launches) const {
-    if (measured_device(plan.spec) != DeviceKind::cuda || plan.spec.graph)
+    const bool may_be_launches = measured_device(plan.spec) == DeviceKind::cuda && !plan.spec.graph;
+    if (!may_be_launches || of_segment(plan, rank, op, busy, figure))
       return {.compute = over_layers(plan, rank, op, busy, figure)};
     const int samples = samples_of(plan, rank, op);
     double sum = 0;
@@ -165,7 +178,7 @@ class CalibratedTimes final : public TimeModel {
 
   /// B, I or W; where its parts were not measured, their FLOPs divide the whole.
   TimeParts backward_parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy) const {
-    if (is_split_measured(plan, op, busy)) {
+    if (is_split_measured(plan, rank, op, busy)) {
       return pass_parts(plan, rank, op, busy, op.kind == plan::OpKind::backward_input ? input_s : weight_s, 1);
     }
     const double share = sizes().backward_share(plan, op);

@@ -29,13 +29,15 @@ DataSheetRates cpu_rates(const MachineInfo& machine, const Case& spec, int busy_
   const int cores = std::max(1, machine.cores);
   const double node = machine.sheet ? host_memory_efficiency * machine.sheet->memory_bytes_per_s : node_bytes_per_s;
   const double share = node / busy_ranks;
-  return {
-      .flops_per_s = peak_efficiency * peak_flops(machine, spec),
-      .bytes_per_s = std::min(threads_of_operation(spec) * core_bytes_per_s, share),
-      .state_bytes_per_s = std::min(core_bytes_per_s, share),
-      .launch_s = host_launch_s,
-      .sharing = std::max(1.0, static_cast<double>(busy_ranks) * std::min(threads_of_operation(spec), cores) / cores),
-      .message = message_on_host(machine, spec)};
+  const int threads = std::min(threads_of_operation(spec), cores);
+  const double turns = std::max(1.0, static_cast<double>(busy_ranks) * threads / cores);
+  return {.flops_per_s = peak_efficiency * peak_flops(machine, spec),
+          // Who waits for its turn moves nothing: in it a rank may draw what the others leave.
+          .bytes_per_s = std::min(threads * core_bytes_per_s, turns * share),
+          .state_bytes_per_s = std::min(core_bytes_per_s, share),
+          .launch_s = host_launch_s,
+          .sharing = turns,
+          .message = message_on_host(machine, spec)};
 }
 
 constexpr double gpu_launch_s = 10e-6;     // of an operation of torch, which is more than a kernel

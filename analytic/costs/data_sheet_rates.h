@@ -13,11 +13,11 @@ inline constexpr double core_bytes_per_s = 10e9;  ///< what one core draws from 
 
 struct DataSheetRates {
   double flops_per_s = 0;        ///< of the layers, at the efficiency that training reaches
-  double bytes_per_s = 0;        ///< of their maps and weights
+  double bytes_per_s = 0;        ///< of their maps and weights, while the rank has its turn
   double state_bytes_per_s = 0;  ///< of gradients and updates
   double launch_s = 0;           ///< per operation of a layer and pass
   bool launches_ahead = false;   ///< launches hide behind work
-  double sharing = 1;            ///< factor by which the ranks that compute slow each other down, bytes aside
+  double sharing = 1;            ///< by how much longer layers take since ranks take turns
   Link message;                  ///< between two ranks
 };
 

@@ -2,36 +2,29 @@
 
 #include <utility>
 
+#include "analytic/costs/times_of.h"
+
 namespace parabench::analytic {
 namespace {
 
-class ExclusiveTimes final : public TimeModel {
+class ExclusiveTimes final : public TimesOf {
  public:
-  explicit ExclusiveTimes(std::unique_ptr<const TimeModel> shared) : shared_(std::move(shared)) {}
+  explicit ExclusiveTimes(std::unique_ptr<const TimeModel> shared) : TimesOf(std::move(shared)) {}
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int) const override {
-    return shared_->parts(plan, rank, op, 1);
+    return base_.parts(plan, rank, op, 1);
   }
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int) const override {
-    return shared_->deviation_s(plan, rank, op, 1);
-  }
-  Link link(const plan::Plan& plan) const override { return shared_->link(plan); }
-  std::string assumption(const plan::Plan& plan) const override { return shared_->assumption(plan); }
-  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return shared_->link_assumption(plan, rank, op);
+    return base_.deviation_s(plan, rank, op, 1);
   }
   int cores() const override { return 0; }
-  std::string source() const override { return shared_->source(); }
-
- private:
-  std::unique_ptr<const TimeModel> shared_;
 };
 
-class LinkTimes final : public TimeModel {
+class LinkTimes final : public TimesOf {
  public:
   LinkTimes(std::unique_ptr<const TimeModel> passes, const Link& link, Sizes sizes)
-      : passes_(std::move(passes)), link_(link), sizes_(std::move(sizes)) {}
+      : TimesOf(std::move(passes)), link_(link), sizes_(std::move(sizes)) {}
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    if (!moves(op)) return passes_->parts(plan, rank, op, busy_ranks);
+    if (!moves(op)) return base_.parts(plan, rank, op, busy_ranks);
     const std::int64_t payload = sizes_.payload_bytes(plan, rank, op);
     const auto bytes = static_cast<double>(payload);
     if (plan::is_message(op.kind)) return {.latency = link_.latency_s, .transfer = bytes / link_.bytes_per_s};
@@ -43,22 +36,18 @@ class LinkTimes final : public TimeModel {
     return share_of_all_reduce(op.kind) * TimeParts{.latency = latency, .transfer = whole - latency};
   }
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    return moves(op) ? 0 : passes_->deviation_s(plan, rank, op, busy_ranks);
+    return moves(op) ? 0 : base_.deviation_s(plan, rank, op, busy_ranks);
   }
+  // What is known of the machine's own messages holds for none of these.
+  BesideComputing beside_computing(const plan::Plan&, Rank, const plan::Op&) const override { return {}; }
+  Uplinks uplinks() const override { return {}; }
   Link link(const plan::Plan&) const override { return link_; }
-  std::string assumption(const plan::Plan& plan) const override { return passes_->assumption(plan); }
-  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return passes_->link_assumption(plan, rank, op);
-  }
-  int cores() const override { return passes_->cores(); }
   bool shares_links() const override { return true; }
-  std::string source() const override { return passes_->source(); }
   std::string link_source() const override { return "given"; }
 
  private:
   static bool moves(const plan::Op& op) { return plan::is_message(op.kind) || plan::is_collective(op.kind); }
 
-  std::unique_ptr<const TimeModel> passes_;
   Link link_;
   Sizes sizes_;
 };

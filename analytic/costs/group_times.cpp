@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "analytic/costs/times_of.h"
+
 namespace parabench::analytic {
 namespace {
 
-class GroupTimes final : public TimeModel {
+class GroupTimes final : public TimesOf {
  public:
-  GroupTimes(const TimeModel& base, plan::Plan all) : base_(base), all_(std::move(all)) {}
+  GroupTimes(const TimeModel& base, plan::Plan all) : TimesOf(base), all_(std::move(all)) {}
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     return base_.parts(asked(plan, op), rank, op, busy_ranks);
@@ -21,21 +23,15 @@ class GroupTimes final : public TimeModel {
   BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     return base_.beside_computing(asked(plan, op), rank, op);
   }
-  Link link(const plan::Plan& plan) const override { return base_.link(plan); }
-  std::string assumption(const plan::Plan& plan) const override { return base_.assumption(plan); }
   std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
     return base_.link_assumption(asked(plan, op), rank, op);
   }
-  int cores() const override { return base_.cores(); }
-  std::string source() const override { return base_.source(); }
-  std::string link_source() const override { return base_.link_source(); }
 
  private:
   const plan::Plan& asked(const plan::Plan& plan, const plan::Op& op) const {
     return plan::is_collective(op.kind) ? all_ : plan;
   }
 
-  const TimeModel& base_;
   plan::Plan all_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analytic/costs/emulation.h"
+#include "analytic/costs/times_of.h"
 
 namespace parabench::analytic {
 namespace {
@@ -17,32 +18,31 @@ int ranks_per_host(const MachineInfo& machine, const Case& spec) {
   return std::max(1, cores_of(machine) / std::max(1, spec.threads));
 }
 
-class SpreadTimes final : public TimeModel {
+class SpreadTimes final : public TimesOf {
  public:
   SpreadTimes(std::unique_ptr<const TimeModel> of_a_host, int neighbours, int hosts, std::string each)
-      : of_a_host_(std::move(of_a_host)), neighbours_(neighbours), hosts_(hosts), each_(std::move(each)) {}
+      : TimesOf(std::move(of_a_host)), neighbours_(neighbours), hosts_(hosts), each_(std::move(each)) {}
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int) const override {
-    return of_a_host_->parts(plan, rank, op, neighbours_);
+    return base_.parts(plan, rank, op, neighbours_);
   }
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int) const override {
-    return of_a_host_->deviation_s(plan, rank, op, neighbours_);
+    return base_.deviation_s(plan, rank, op, neighbours_);
   }
-  Link link(const plan::Plan& plan) const override { return of_a_host_->link(plan); }
-  std::string assumption(const plan::Plan& plan) const override { return beside(of_a_host_->assumption(plan), each_); }
+  double load_s_per_sample(const plan::Plan& plan, int loading_ranks) const override {
+    return base_.load_s_per_sample(plan, std::min(loading_ranks, neighbours_));
+  }
+  std::string assumption(const plan::Plan& plan) const override { return beside(base_.assumption(plan), each_); }
   std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return beside(of_a_host_->link_assumption(plan, rank, op), fmt::format("{} {}", hosts_, each_));
+    return beside(base_.link_assumption(plan, rank, op), fmt::format("{} {}", hosts_, each_));
   }
   int cores() const override { return 0; }
-  std::string source() const override { return of_a_host_->source(); }
-  std::string link_source() const override { return of_a_host_->link_source(); }
 
  private:
   static std::string beside(const std::string& of_a_host, const std::string& hosts) {
     return of_a_host.empty() ? hosts : fmt::format("{}, {}", of_a_host, hosts);
   }
 
-  std::unique_ptr<const TimeModel> of_a_host_;
   int neighbours_, hosts_;
   std::string each_;  ///< what each host is taken to be
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analytic/calibration/profile.h"
+#include "analytic/costs/times_of.h"
 #include "models/spec/tensor_shard.h"
 #include "parallelism/plan/strategies/strategies.h"
 
@@ -26,10 +27,10 @@ plan::Op sum_of(int layer) {
   return plan::all_reduce_forward(SegmentId(layer), MicroBatchId(0), StepId(0), GroupId(0));
 }
 
-class TensorTimes final : public TimeModel {
+class TensorTimes final : public TimesOf {
  public:
   TensorTimes(std::unique_ptr<const TimeModel> passes, const Case& spec, Sizes sizes, int ranks)
-      : passes_(std::move(passes)), largest_(plan::largest_piece(spec)) {
+      : TimesOf(std::move(passes)), largest_(plan::largest_piece(spec)) {
     // Pieces differ by one sample at most.
     for (int smaller = 0; smaller < 2; ++smaller) {
       const plan::Plan plan = layers_on(spec, sizes, ranks, std::max(1, largest_ - smaller));
@@ -38,14 +39,14 @@ class TensorTimes final : public TimeModel {
       for (int layer = 0; layer < std::ssize(plan.segments); ++layer) {
         const int count = models::tensor_sums(sizes.model().layers[layer]);
         TimeParts sum = sums.back();
-        if (count > 0) sum += static_cast<double>(count) * passes_->parts(plan, Rank(0), sum_of(layer), 1);
+        if (count > 0) sum += static_cast<double>(count) * base_.parts(plan, Rank(0), sum_of(layer), 1);
         sums.push_back(sum);
       }
     }
   }
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    TimeParts parts = passes_->parts(plan, rank, op, busy_ranks);
+    TimeParts parts = base_.parts(plan, rank, op, busy_ranks);
     if (!plan::is_pass(op.kind) || op.kind == plan::OpKind::backward_weight) return parts;
     const plan::Segment& segment = plan.segments[op.segment.value];
     const auto& before = before_[samples_of(plan, rank, op) < largest_];
@@ -53,27 +54,8 @@ class TensorTimes final : public TimeModel {
     parts += -1.0 * before[segment.first_layer];
     return parts;
   }
-  double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    return passes_->deviation_s(plan, rank, op, busy_ranks);
-  }
-  BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return passes_->beside_computing(plan, rank, op);
-  }
-  double load_s_per_sample(const plan::Plan& plan, int loading_ranks) const override {
-    return passes_->load_s_per_sample(plan, loading_ranks);
-  }
-  Link link(const plan::Plan& plan) const override { return passes_->link(plan); }
-  std::string assumption(const plan::Plan& plan) const override { return passes_->assumption(plan); }
-  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return passes_->link_assumption(plan, rank, op);
-  }
-  int cores() const override { return passes_->cores(); }
-  bool shares_links() const override { return passes_->shares_links(); }
-  std::string source() const override { return passes_->source(); }
-  std::string link_source() const override { return passes_->link_source(); }
 
  private:
-  std::unique_ptr<const TimeModel> passes_;
   int largest_;
   std::vector<TimeParts> before_[2];  ///< [smaller]: sums of the layers before each, in one pass
 };

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <utility>
+
+#include "analytic/costs/times_of.h"
 
 namespace parabench::analytic {
 namespace {
@@ -13,16 +14,16 @@ struct Way {
   double steps = 0, bytes = 0;
 };
 
-class ChangedTimes final : public TimeModel {
+class ChangedTimes final : public TimesOf {
  public:
   ChangedTimes(std::unique_ptr<const TimeModel> base, const WhatIf& what_if, Sizes sizes)
-      : base_(std::move(base)),
+      : TimesOf(std::move(base)),
         what_if_(what_if),
         sizes_(std::move(sizes)),
-        cores_(base_->cores() == 0 ? 0 : changed_cores(what_if.cores, base_->cores())) {}
+        cores_(base_.cores() == 0 ? 0 : changed_cores(what_if.cores, base_.cores())) {}
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    TimeParts parts = base_->parts(plan, rank, op, busy_ranks);
+    TimeParts parts = base_.parts(plan, rank, op, busy_ranks);
     if (plan::is_message(op.kind) || plan::is_collective(op.kind)) {
       const auto& [bandwidth, latency, device, cores, uplink] = what_if_;
       const Way way = way_of(plan, rank, op);
@@ -35,31 +36,17 @@ class ChangedTimes final : public TimeModel {
     return turns(plan, busy_ranks) * parts;
   }
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    const double before = base_->seconds(plan, rank, op, busy_ranks);
-    const double deviation = base_->deviation_s(plan, rank, op, busy_ranks);
+    const double before = base_.seconds(plan, rank, op, busy_ranks);
+    const double deviation = base_.deviation_s(plan, rank, op, busy_ranks);
     return before > 0 ? deviation * seconds(plan, rank, op, busy_ranks) / before : deviation;
-  }
-  BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return base_->beside_computing(plan, rank, op);
-  }
-  double load_s_per_sample(const plan::Plan& plan, int loading_ranks) const override {
-    return base_->load_s_per_sample(plan, loading_ranks);
   }
   Link link(const plan::Plan& plan) const override {
     const auto& [bandwidth, latency, device, cores, uplink] = what_if_;
-    const Link base = base_->link(plan);
+    const Link base = base_.link(plan);
     return {.latency_s = latency.value.value_or(latency.factor * base.latency_s),
             .bytes_per_s = bandwidth.value.value_or(bandwidth.factor * base.bytes_per_s)};
   }
-  std::string assumption(const plan::Plan& plan) const override { return base_->assumption(plan); }
-  std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return base_->link_assumption(plan, rank, op);
-  }
   int cores() const override { return cores_; }
-  bool shares_links() const override { return base_->shares_links(); }
-  Uplinks uplinks() const override { return base_->uplinks(); }
-  std::string source() const override { return base_->source(); }
-  std::string link_source() const override { return base_->link_source(); }
 
  private:
   Way way_of(const plan::Plan& plan, Rank rank, const plan::Op& op) const {
@@ -72,12 +59,11 @@ class ChangedTimes final : public TimeModel {
 
   /// What ranks lose by taking turns, over what they lost.
   double turns(const plan::Plan& plan, int busy_ranks) const {
-    if (plan.spec.device == DeviceKind::cuda || base_->cores() == 0) return 1;
+    if (plan.spec.device == DeviceKind::cuda || base_.cores() == 0) return 1;
     const double wanted = static_cast<double>(busy_ranks) * threads_of_operation(plan.spec);
-    return std::max(1.0, wanted / cores_) / std::max(1.0, wanted / base_->cores());
+    return std::max(1.0, wanted / cores_) / std::max(1.0, wanted / base_.cores());
   }
 
-  std::unique_ptr<const TimeModel> base_;
   WhatIf what_if_;
   Sizes sizes_;
   int cores_;

@@ -7,7 +7,7 @@
 
 namespace parabench::analytic {
 
-Jittered::Jittered(const TimeModel& base, const plan::Plan& plan) : base_(base), z_(plan.ranks.size()) {
+Jittered::Jittered(const TimeModel& base, const plan::Plan& plan) : TimesOf(base), z_(plan.ranks.size()) {
   std::vector<int> order;
   for (int rank = 0; rank < std::ssize(plan.ranks); ++rank)
     if (!plan::is_server(plan, Rank(rank))) order.push_back(rank);

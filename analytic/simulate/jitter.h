@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analytic/costs/time_model.h"
+#include "analytic/costs/times_of.h"
 
 namespace parabench::analytic {
 
@@ -13,23 +13,12 @@ namespace parabench::analytic {
 /// So in each step the slowest of them is as slow as it is in the mean of many steps, and in two steps each rank does
 /// as much as without jitter: ranks that meet in every step go by the slowest of them, ranks that run ahead of each
 /// other make up for some of it, and two steps tell as much as many. `base` outlives it.
-class Jittered final : public TimeModel {
+class Jittered final : public TimesOf {
  public:
   Jittered(const TimeModel& base, const plan::Plan& plan);
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override;
-  double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    return base_.deviation_s(plan, rank, op, busy_ranks);
-  }
-  BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return base_.beside_computing(plan, rank, op);
-  }
-  int cores() const override { return base_.cores(); }
-  bool shares_links() const override { return base_.shares_links(); }
-  Uplinks uplinks() const override { return base_.uplinks(); }
-  std::string source() const override { return base_.source(); }
 
  private:
-  const TimeModel& base_;
   std::vector<double> z_;  ///< by rank, in steps of an even number; 0 of servers
 };
 

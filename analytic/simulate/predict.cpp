@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analytic/closed_forms/second_opinion.h"
+#include "analytic/costs/times_of.h"
 #include "analytic/memory/peak_memory.h"
 #include "analytic/simulate/jitter.h"
 #include "analytic/simulate/loading.h"
@@ -19,23 +20,16 @@ namespace parabench::analytic {
 namespace {
 
 /// Another model's times, each operation `deviations` median absolute deviations slower.
-class Shifted final : public TimeModel {
+class Shifted final : public TimesOf {
  public:
-  Shifted(const TimeModel& base, double deviations) : base_(base), deviations_(deviations) {}
+  Shifted(const TimeModel& base, double deviations) : TimesOf(base), deviations_(deviations) {}
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     const TimeParts parts = base_.parts(plan, rank, op, busy_ranks);
     const double shifted = parts.total() + deviations_ * base_.deviation_s(plan, rank, op, busy_ranks);
     return with_total(parts, std::max(0.0, shifted));
   }
-  BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return base_.beside_computing(plan, rank, op);
-  }
-  int cores() const override { return base_.cores(); }
-  bool shares_links() const override { return base_.shares_links(); }
-  std::string source() const override { return base_.source(); }
 
  private:
-  const TimeModel& base_;
   double deviations_;
 };
 

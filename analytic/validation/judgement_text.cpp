@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/units_text.h"
 
 namespace parabench::analytic {
 namespace {
@@ -19,7 +20,7 @@ const Cells headings = {"source", "quantity", "model", "n",    "mean",        "m
                         "p90",    "max",      "ratio", "rank", "uncertainty", "own model"};
 constexpr std::size_t words = 3;
 
-std::string percent(std::optional<double> share) { return share ? fmt::format("{:.1f} %", 100 * *share) : "-"; }
+std::string percent(std::optional<double> share) { return share ? human_share(*share) : "-"; }
 
 Cells cells_of(const Judgement& j) {
   return {j.source,

@@ -6,9 +6,10 @@
 
 #include "base/clock.h"
 #include "base/counted.h"
+#include "base/processor_ticks.h"
+#include "base/units_text.h"
 #include "results/summary.h"
 #include "suite/machine/small_step.h"
-#include "suite/machine/surroundings.h"
 
 namespace parabench::suite {
 namespace {
@@ -17,8 +18,6 @@ constexpr double alpha = 0.05;
 constexpr double much_stolen = 0.01;
 /// Above this, a difference of 5 % takes more launches than most people make.
 constexpr double noisy = 0.03;
-
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 }  // namespace
 
@@ -35,7 +34,7 @@ NoiseMeasurement measure_noise(Workplace& workplace, bool processes, double seco
   workplace.progress.note(
       fmt::format("launching the same small steps for {:.0f} s: how noisy is this machine?", seconds));
   NoiseMeasurement measurement;
-  const ProcessorTime before = processor_time();
+  const auto before = processor_ticks();
   const double end = now_s() + seconds;
   while (now_s() < end || measurement.step_times_s.size() < results::fewest_launches) {
     LaunchResult result = run(workplace, request);
@@ -43,7 +42,7 @@ NoiseMeasurement measure_noise(Workplace& workplace, bool processes, double seco
     if (!result.reply) return {};
     measurement.step_times_s.push_back(std::get<results::Measured>(result.reply->answer).step_time_s.samples.at(0));
   }
-  measurement.stolen_share = stolen_share(before, processor_time());
+  measurement.stolen_share = stolen_share(before, processor_ticks()).value_or(0);
   return measurement;
 }
 
@@ -53,22 +52,22 @@ std::vector<Check> noise_checks(const NoiseMeasurement& measurement) {
   const auto noise = results::launch_noise({&record, 1}, DeviceKind::cpu);
   if (!noise) return {{"noise", CheckStatus::warning, "not measured: the small steps failed", ""}};
   const auto shown = [&](std::size_t launches) {
-    return percent(std::expm1(results::smallest_difference(*noise, launches, launches, alpha)));
+    return human_share(std::expm1(results::smallest_difference(*noise, launches, launches, alpha)));
   };
   Check check{"noise", CheckStatus::ok,
               fmt::format("launches of the same steps differ by {} (standard deviation over {}); compare can "
                           "show differences from {} on with 5 launches a side, {} with 10, {} with 20; no prediction "
                           "can be known to be better than {}",
-                          percent(std::expm1(noise->sigma)), counted(noise->launches, "launch", "launches"), shown(5),
-                          shown(10), shown(20), percent(std::expm1(noise->sigma))),
+                          human_share(std::expm1(noise->sigma)), counted(noise->launches, "launch", "launches"),
+                          shown(5), shown(10), shown(20), human_share(std::expm1(noise->sigma))),
               ""};
   if (noise->sigma > noisy) {
     check.status = CheckStatus::warning;
     check.advice =
         "a quiet machine, a fixed clock; else --until-interval 2%, --shuffle, and calibrate close to the run";
   }
-  Check stolen{"stolen time", CheckStatus::ok, percent(measurement.stolen_share) + " of the processors' time meanwhile",
-               ""};
+  Check stolen{"stolen time", CheckStatus::ok,
+               human_share(measurement.stolen_share) + " of the processors' time meanwhile", ""};
   if (measurement.stolen_share > much_stolen) {
     stolen.status = CheckStatus::warning;
     stolen.found += ": other virtual machines take it";

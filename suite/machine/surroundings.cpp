@@ -176,23 +176,4 @@ std::vector<Check> surroundings_checks(const Surroundings& surroundings) {
   return checks;
 }
 
-ProcessorTime processor_time() {
-  std::ifstream file("/proc/stat");
-  std::string name;
-  ProcessorTime time;
-  file >> name;
-  // user nice system idle iowait irq softirq steal; guest time is part of user.
-  std::int64_t ticks = 0;
-  for (int field = 0; field < 8 && file >> ticks; ++field) {
-    time.all += ticks;
-    if (field == 7) time.stolen = ticks;
-  }
-  return time;
-}
-
-double stolen_share(const ProcessorTime& before, const ProcessorTime& after) {
-  const std::int64_t all = after.all - before.all;
-  return all > 0 ? static_cast<double>(after.stolen - before.stolen) / static_cast<double>(all) : 0;
-}
-
 }  // namespace parabench::suite

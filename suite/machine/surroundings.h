@@ -43,13 +43,4 @@ double load_average();
 /// The job where there is one, cores and binding, load, room on disks and whether the job's hosts share what they must.
 std::vector<Check> surroundings_checks(const Surroundings& surroundings);
 
-/// Processor time of all cores since the host booted, in ticks.
-struct ProcessorTime {
-  std::int64_t all = 0;
-  std::int64_t stolen = 0;  ///< by other virtual machines
-};
-ProcessorTime processor_time();
-/// Of the time between two looks.
-double stolen_share(const ProcessorTime& before, const ProcessorTime& after);
-
 }  // namespace parabench::suite

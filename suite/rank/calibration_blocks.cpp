@@ -43,13 +43,20 @@ std::int64_t largest_sum(const plan::Plan& plan, const models::ModelSpec& model)
   return largest;
 }
 
-/// Equal layers share their key: it keeps the mean over the chain's occurrences.
+/// Equal segments share their key: it keeps the mean over the chain's occurrences.
 void keep(analytic::Calibration& calibration, const Launch& launch, const LayerChain& chain, int busy) {
   const Case& spec = launch.plan.spec;
   const std::vector<TensorSpec> in = models::boundaries(launch.model);
+  std::vector<std::string> signatures;
+  for (std::size_t l = 0; l < launch.model.layers.size(); ++l)
+    signatures.push_back(models::signature(launch.model.layers[l], in[l]));
   std::map<analytic::LayerKey, std::vector<analytic::LayerTiming>> occurrences;
-  for (std::size_t l = 0; l < chain.layers.size(); ++l)
-    occurrences[analytic::layer_key(launch.model.layers[l], in[l], l == 0, spec, busy)].push_back(chain.layers[l]);
+  for (std::size_t s = 0; s < chain.segments.size(); ++s) {
+    const plan::Segment& segment = chain.segments[s];
+    const auto layers = std::span(signatures).subspan(segment.first_layer, segment.layers);
+    const std::string signature = analytic::segment_signature(layers);
+    occurrences[analytic::layer_key(signature, segment.first_layer == 0, spec, busy)].push_back(chain.timings[s]);
+  }
   for (const auto& [key, timings] : occurrences) {
     analytic::LayerTiming mean = timings.front();
     const auto average = [&](const auto& of) {

@@ -8,13 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
-#include <sstream>
 #include <vector>
 
 #include "base/canary_json.h"
@@ -87,11 +85,6 @@ double triad_s() {
   return median_s(triad_budget_s, [&] { at::add_out(of.tensors[0], of.tensors[1], of.tensors[2], 0.25); });
 }
 
-std::optional<CoreTicks> ticks_of_this_host() {
-  std::ifstream stat("/proc/stat");
-  return core_ticks(stat);
-}
-
 std::int64_t involuntary_switches() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -99,20 +92,6 @@ std::int64_t involuntary_switches() {
 }
 
 }  // namespace
-
-std::optional<CoreTicks> core_ticks(std::istream& stat) {
-  std::string line, name;
-  std::getline(stat, line);
-  std::istringstream fields(line);
-  // user nice system idle iowait irq softirq steal; guests, which follow, are in the first two.
-  double ticks[8] = {};
-  fields >> name;
-  for (double& one : ticks) fields >> one;
-  if (!fields || name != "cpu") return std::nullopt;
-  CoreTicks all{.steal = ticks[7]};
-  for (const double one : ticks) all.all += one;
-  return all;
-}
 
 Canary canary_of(std::span<const RankCanary> ranks) {
   Canary all = ranks.front().canary;
@@ -131,7 +110,7 @@ CanaryWatch::CanaryWatch(const Case& spec, comm::Communicator& comm, const exec:
   if (!is_on_) return;
   before_ = time();
   reset_resident_peak();
-  ticks_ = ticks_of_this_host();
+  ticks_ = processor_ticks();
   switches_ = involuntary_switches();
 }
 
@@ -149,14 +128,12 @@ CanaryWatch::Times CanaryWatch::time() const {
 std::optional<Canary> CanaryWatch::end() const {
   if (!is_on_) return std::nullopt;
   const std::int64_t switches = involuntary_switches() - switches_;
-  const auto ticks = ticks_of_this_host();
+  const std::optional<double> stolen = stolen_share(ticks_, processor_ticks());
   const Times after = time();
-  Canary mine{.matrix_product_s = (before_.matrix_product_s + after.matrix_product_s) / 2,
-              .triad_s = (before_.triad_s + after.triad_s) / 2,
-              .steal_share = std::nullopt,
-              .involuntary_switches = switches};
-  if (ticks && ticks_ && ticks->all > ticks_->all)
-    mine.steal_share = std::max(0.0, ticks->steal - ticks_->steal) / (ticks->all - ticks_->all);
+  const Canary mine{.matrix_product_s = (before_.matrix_product_s + after.matrix_product_s) / 2,
+                    .triad_s = (before_.triad_s + after.triad_s) / 2,
+                    .steal_share = stolen,
+                    .involuntary_switches = switches};
   const nlohmann::json told = {{"process", fmt::format("{} {}", host_name(), getpid())}, {"canary", to_json(mine)}};
   std::vector<RankCanary> ranks;
   for (const std::string& text : comm::gather_to_root(comm_, told.dump())) {

@@ -2,24 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "base/canary.h"
 #include "base/case.h"
+#include "base/processor_ticks.h"
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/device.h"
 
 namespace parabench::rank {
-
-/// Of all cores of a host since it started, in its own unit: what a hypervisor kept from them, and all.
-struct CoreTicks {
-  double steal = 0, all = 0;
-};
-/// From the first line of /proc/stat; nullopt where that is none.
-std::optional<CoreTicks> core_ticks(std::istream& stat);
 
 /// What a rank says; ranks of one process know the same of it.
 struct RankCanary {
@@ -54,7 +47,7 @@ class CanaryWatch {
   bool is_on_;
   int threads_;
   Times before_;
-  std::optional<CoreTicks> ticks_;
+  std::optional<ProcessorTicks> ticks_;
   std::int64_t switches_ = 0;
 };
 

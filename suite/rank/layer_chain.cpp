@@ -9,7 +9,12 @@
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/tuning.h"
+#include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/passes/statistics.h"
+#include "parallelism/plan/skip_ports.h"
+#include "parallelism/plan/strategies/placement.h"
 #include "parallelism/plan/strategies/strategies.h"
+#include "parallelism/plan/ties.h"
 
 namespace parabench::rank {
 namespace {
@@ -32,6 +37,20 @@ Case alone(const Case& of, int samples) {
           .momentum = of.momentum,
           .weight_decay = of.weight_decay,
           .seed = of.seed};
+}
+
+/// A step of a sequential plan over these segments.
+plan::Plan over(plan::Plan step, const std::vector<plan::Segment>& segments, const models::ModelSpec& model) {
+  step.segments = segments;
+  for (plan::Segment& segment : step.segments) segment.stage = StageId(0);
+  step.skips = plan::skip_ports(step.segments, model);
+  step.statistics = plan::statistics_segments(step.segments, model);
+  step.tie = plan::tied_segments(step, model);
+  step.ranks[0].compute().clear();
+  for (const plan::OpKind kind : {plan::OpKind::forward, plan::OpKind::backward})
+    plan::pass_stage(step, step.ranks[0], kind, StageId(0), MicroBatchId(0), StepId(0), VersionId(0));
+  const std::vector<plan::SegmentRun> whole = plan::whole_stages(step);
+  return plan::mark_accumulation(plan::add_updates(std::move(step), whole));
 }
 
 /// The step of a sequential plan with its backwards split, all W behind all I.
@@ -68,28 +87,28 @@ plan::Plan with_second_micro_batch(plan::Plan plan) {
 }
 
 /// Of all of them, whole backwards included.
-double layers_s(const LayerChain& chain) {
+double segments_s(const LayerChain& chain) {
   double sum = 0;
-  for (const analytic::LayerTiming& t : chain.layers) sum += t.forward_s + t.backward_s;
+  for (const analytic::LayerTiming& t : chain.timings) sum += t.forward_s + t.backward_s;
   return sum;
 }
 
-/// Layers as parts of a step that takes `step_s`, of which the update and `overhead_s` in all are not theirs: each
+/// Segments as parts of a step that takes `step_s`, of which the update and `overhead_s` in all are not theirs: each
 /// keeps its share of the time.
 void fit_into(LayerChain& chain, double step_s, double overhead_s) {
-  stretch(chain, std::max(0.0, step_s - chain.update_s - overhead_s) / layers_s(chain));
+  stretch(chain, std::max(0.0, step_s - chain.update_s - overhead_s) / segments_s(chain));
   chain.step_s = step_s;
 }
 
 /// The same for the halves of backwards, which were measured in steps of their own, beside the chain's forwards.
 void fit_halves_into(LayerChain& chain, double step_s, double overhead_s) {
   double others_s = chain.update_s + overhead_s, halves_s = 0;
-  for (const analytic::LayerTiming& t : chain.layers) {
+  for (const analytic::LayerTiming& t : chain.timings) {
     others_s += t.forward_s;
     halves_s += t.split->input_s + t.split->weight_s;
   }
   const double factor = std::max(0.0, step_s - others_s) / halves_s;
-  for (analytic::LayerTiming& t : chain.layers)
+  for (analytic::LayerTiming& t : chain.timings)
     for (double* s : {&t.split->input_s, &t.split->weight_s}) *s *= factor;
 }
 
@@ -111,20 +130,20 @@ struct LayerChains::Samples {
     const exec::OpMemory& pass = memory.at({kind, segment});
     return pass.peak - pass.before;
   }
-  analytic::LayerTiming timing(int layer, int samples) const {
-    const exec::OpMemory& forward = memory.at({plan::OpKind::forward, layer});
+  analytic::LayerTiming timing(int segment, int samples) const {
+    const exec::OpMemory& forward = memory.at({plan::OpKind::forward, segment});
     return {.samples = samples,
-            .forward_s = median_s(plan::OpKind::forward, layer),
-            .backward_s = median_s(plan::OpKind::backward, layer),
+            .forward_s = median_s(plan::OpKind::forward, segment),
+            .backward_s = median_s(plan::OpKind::backward, segment),
             .saved_bytes = forward.after - forward.before,
-            .forward_peak_bytes = peak_bytes(plan::OpKind::forward, layer),
-            .backward_peak_bytes = peak_bytes(plan::OpKind::backward, layer)};
+            .forward_peak_bytes = peak_bytes(plan::OpKind::forward, segment),
+            .backward_peak_bytes = peak_bytes(plan::OpKind::backward, segment)};
   }
-  analytic::SplitTiming split_timing(int layer) const {
-    return {.input_s = median_s(plan::OpKind::backward_input, layer),
-            .weight_s = median_s(plan::OpKind::backward_weight, layer),
-            .input_peak_bytes = peak_bytes(plan::OpKind::backward_input, layer),
-            .weight_peak_bytes = peak_bytes(plan::OpKind::backward_weight, layer)};
+  analytic::SplitTiming split_timing(int segment) const {
+    return {.input_s = median_s(plan::OpKind::backward_input, segment),
+            .weight_s = median_s(plan::OpKind::backward_weight, segment),
+            .input_peak_bytes = peak_bytes(plan::OpKind::backward_input, segment),
+            .weight_peak_bytes = peak_bytes(plan::OpKind::backward_weight, segment)};
   }
 };
 
@@ -173,7 +192,7 @@ double LayerChains::replayed_step_s(plan::Plan step, int steps, const Ready& rea
 }
 
 void stretch(LayerChain& chain, double factor) {
-  for (analytic::LayerTiming& t : chain.layers) {
+  for (analytic::LayerTiming& t : chain.timings) {
     for (const auto seconds : pass_seconds) t.*seconds *= factor;
     if (!t.split) continue;
     for (const auto seconds : half_seconds) (*t.split).*seconds *= factor;
@@ -181,10 +200,10 @@ void stretch(LayerChain& chain, double factor) {
 }
 
 void deviate(LayerChain& chain, double deviation_s) {
-  const double all_s = layers_s(chain);
+  const double all_s = segments_s(chain);
   if (!(all_s > 0)) return;
   const double share = deviation_s / deviation_per_mad / all_s;
-  for (analytic::LayerTiming& t : chain.layers) {
+  for (analytic::LayerTiming& t : chain.timings) {
     t.forward_mad_s = share * t.forward_s;
     t.backward_mad_s = share * t.backward_s;
     if (!t.split) continue;
@@ -201,12 +220,22 @@ void tune_layers(const Launch& launch, exec::Device& device, int samples) {
   });
 }
 
+std::vector<plan::Segment> single_layers(const models::ModelSpec& model) {
+  std::vector<plan::Segment> layers;
+  for (int l = 0; l < std::ssize(model.layers); ++l) layers.push_back({.first_layer = l, .layers = 1});
+  return layers;
+}
+
+plan::Plan LayerChains::step_of(int samples) const {
+  return over(plan::make_plan(alone(launch_.plan.spec, samples), launch_.model, {}, 1), segments_, launch_.model);
+}
+
 LayerChain LayerChains::time(int samples, const ChainSteps& steps, const Ready& ready) {
-  const plan::Plan step = plan::make_plan(alone(launch_.plan.spec, samples), launch_.model, {}, 1);
+  const plan::Plan step = step_of(samples);
   const Samples whole = run(step, steps, ready);
-  LayerChain chain;
-  const int layers = static_cast<int>(launch_.model.layers.size());
-  for (int l = 0; l < layers; ++l) chain.layers.push_back(whole.timing(l, samples));
+  LayerChain chain{.segments = segments_};
+  const int segments = static_cast<int>(segments_.size());
+  for (int s = 0; s < segments; ++s) chain.timings.push_back(whole.timing(s, samples));
   chain.update_s = whole.median_s(plan::OpKind::update, 0);
   chain.overhead_s = median(whole.gaps);
   chain.steps_s = whole.steps;
@@ -214,7 +243,7 @@ LayerChain LayerChains::time(int samples, const ChainSteps& steps, const Ready& 
   if (plan::uses(launch_.plan, plan::OpKind::backward_input)) {
     const plan::Plan split = split_backwards(step);
     const Samples parts = run(split, steps, ready);
-    for (int l = 0; l < layers; ++l) chain.layers[l].split = parts.split_timing(l);
+    for (int s = 0; s < segments; ++s) chain.timings[s].split = parts.split_timing(s);
     fit_halves_into(chain, median(parts.steps), overhead_of(split, chain));
   }
   // Nobody sees into a graph, in which nothing stands between operations.
@@ -224,15 +253,15 @@ LayerChain LayerChains::time(int samples, const ChainSteps& steps, const Ready& 
 }
 
 void LayerChains::measure_adding(LayerChain& chain, int samples) {
-  const plan::Plan once = plan::make_plan(alone(launch_.plan.spec, samples), launch_.model, {}, 1);
+  const plan::Plan once = step_of(samples);
   const ChainSteps one{.timed = 1, .discarded = 0};
   const Samples whole = run(with_second_micro_batch(once), one, [] {});
-  for (int l = 0; l < std::ssize(chain.layers); ++l)
-    chain.layers[l].adding_peak_bytes = whole.peak_bytes(plan::OpKind::backward, l);
+  for (int s = 0; s < std::ssize(chain.timings); ++s)
+    chain.timings[s].adding_peak_bytes = whole.peak_bytes(plan::OpKind::backward, s);
   if (!plan::uses(launch_.plan, plan::OpKind::backward_input)) return;
   const Samples parts = run(with_second_micro_batch(split_backwards(once)), one, [] {});
-  for (int l = 0; l < std::ssize(chain.layers); ++l)
-    chain.layers[l].split->adding_weight_peak_bytes = parts.peak_bytes(plan::OpKind::backward_weight, l);
+  for (int s = 0; s < std::ssize(chain.timings); ++s)
+    chain.timings[s].split->adding_weight_peak_bytes = parts.peak_bytes(plan::OpKind::backward_weight, s);
 }
 
 }  // namespace parabench::rank

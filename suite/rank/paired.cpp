@@ -102,7 +102,7 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
   const CanaryWatch canary(launch.plan.spec, comm, device);
   Windows windows(launch, comm, device);
   const ReductionBuffer buffer = reduction_buffer(launch, comm, device);
-  LayerChains chains(launch, device);
+  LayerChains chains(launch, device, launch.plan.segments);
   const std::vector<int> samples = piece_sizes(launch.plan);
   analytic::Calibration warm_up;
   warm_up.machine = launch.machine;

@@ -56,10 +56,12 @@ analytic::CurvePoint time_point(comm::Communicator& comm, const exec::Device& de
   return point;
 }
 
+/// Ascending, unique; `largest` is rounded down to whole cache lines, what is less than one to whole elements.
 std::vector<std::int64_t> powers_up_to(std::int64_t first, std::int64_t largest, int factor) {
+  const std::int64_t unit = largest < 64 ? 4 : 64, last = largest / unit * unit;
   std::vector<std::int64_t> sizes;
-  for (std::int64_t n = first; n < largest; n *= factor) sizes.push_back(n);
-  sizes.push_back(largest / 64 * 64);
+  for (std::int64_t n = first; n < last; n *= factor) sizes.push_back(n);
+  sizes.push_back(last);
   return sizes;
 }
 
@@ -77,7 +79,7 @@ analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& d
     if (!on_device(device)) sweep();
   };
   analytic::Curve curve;
-  for (std::int64_t bytes : powers_up_to(4096, arena.bytes, 8)) {
+  for (const std::int64_t bytes : powers_up_to(4096, arena.bytes, 8)) {
     comm::CollectiveCall call{.kind = kind, .buffer = {arena.data, bytes, comm::ElementType::f32, on_device(device)}};
     if (group) call.group = group->id;
     if (group && kind != comm::CollectiveKind::all_reduce) call.shares = comm::Shares::even(bytes, group->members);
@@ -91,10 +93,12 @@ analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& d
 analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, const analytic::MessagePair& pair,
                                      std::int64_t largest, const TransferEffort& effort) {
   const comm::MessageLane ping = ping_lane(pair), pong = pong_lane(pair);
-  const torch::Tensor buffer = torch::zeros({largest}, torch::TensorOptions(torch::kUInt8).device(device.where()));
+  // A plan that sends next to nothing still has a message to price.
+  const std::vector<std::int64_t> sizes = powers_up_to(1024, std::max<std::int64_t>(64, largest), 8);
+  const torch::Tensor buffer = torch::zeros({sizes.back()}, torch::TensorOptions(torch::kUInt8).device(device.where()));
   device.synchronise();
   analytic::Curve curve;
-  for (std::int64_t bytes : powers_up_to(1024, largest, 8)) {
+  for (const std::int64_t bytes : sizes) {
     const comm::BufferView view{buffer.data_ptr(), bytes, comm::ElementType::byte, on_device(device)};
     const auto tag = static_cast<std::uint64_t>(bytes);
     const auto there_and_back = [&] {

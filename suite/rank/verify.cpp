@@ -15,6 +15,7 @@
 #include "parallelism/exec/reference.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/local_sgd.h"
+#include "parallelism/plan/strategies/reference.h"
 #include "suite/rank/affinity.h"
 #include "suite/rank/reference_losses.h"
 
@@ -48,11 +49,7 @@ exec::OrderTolerance tolerance_of_orders(const exec::ReferenceState& reference, 
 
 results::Equivalence verify(const Launch& launch, comm::Communicator& comm, exec::Device& device) {
   results::Equivalence equivalence;
-  equivalence.reference = plan::delays_updates(launch.plan.spec)        ? "delayed-update"
-                          : plan::averaging(launch.plan.spec).every > 0 ? "local-update"
-                          : launch.plan.taken > 0                       ? "backup-workers"
-                          : compression(launch.plan.spec).is_on()       ? "compressed"
-                                                                        : "sequential";
+  equivalence.reference = parabench::to_text(plan::reference_of(launch.plan.spec));
   const std::int64_t needed = exec::reference_bytes(launch.plan, launch.model);
   if (needed > memory_bytes()) {
     equivalence.reason = fmt::format("a single rank cannot hold the reference: {} bytes needed, {} bytes of memory",

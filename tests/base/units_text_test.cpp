@@ -121,5 +121,11 @@ TEST(HumanText, KeepsThreeDigits) {
   EXPECT_EQ(human_seconds(3e-8), "30.0 ns");
 }
 
+TEST(HumanText, SharesAreInPercentWithOneDecimal) {
+  EXPECT_EQ(human_share(0.1234), "12.3 %");
+  EXPECT_EQ(human_share(-0.5), "-50.0 %");
+  EXPECT_EQ(human_share(2), "200.0 %");
+}
+
 }  // namespace
 }  // namespace parabench

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/case_id.h"
+#include "base/units_text.h"
 #include "parallelism/plan/dependencies.h"
 #include "parallelism/plan/formats/actions.h"
 
@@ -113,7 +114,7 @@ class Drawing {
       }
     }
     width_ = std::clamp(shortest > 0 ? shortest_pass * makespan_ / shortest : 0, narrowest, widest);
-    title_ = fmt::format("{}   bubble {:.1f} %", to_id(plan.spec), 100 * bubble_fraction(plan, timeline));
+    title_ = fmt::format("{}   bubble {}", to_id(plan.spec), human_share(bubble_fraction(plan, timeline)));
   }
 
   std::string text() const {

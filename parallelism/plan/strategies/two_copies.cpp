@@ -43,7 +43,8 @@ std::optional<Plan> plan_of_two_copies(const Case& spec, const models::ModelSpec
   const Strategy& strategy = find_strategy(spec.strategy.name);
   const int copies = copies_of(spec);
   check_meaning(spec, model, given);
-  if (copies <= 2 || spec.batch % strategy.pieces(spec) != 0 || strategy.delay || spec.shard) return std::nullopt;
+  if (copies <= 2 || spec.batch % strategy.pieces(spec) != 0 || strategy.delay || spec.shard || spec.zero > 0)
+    return std::nullopt;
   Case two = spec;
   two.np = 2 * ranks_of_copy(spec);
   two.dp = std::min(spec.dp, 2);

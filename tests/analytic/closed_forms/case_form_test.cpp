@@ -48,10 +48,11 @@ INSTANTIATE_TEST_SUITE_P(Strategies, CaseFormTest,
                                          "zero1/np:4/batch:64", "zero3/np:4/batch:64", "local-sgd/np:4/batch:64",
                                          "parameter-server/np:4/batch:63", "model-parallel/np:4/batch:64",
                                          "gpipe/np:4/batch:64/micro:8", "gpipe/np:4/batch:64/micro:8/recompute:all",
-                                         "gpipe/np:4/batch:64/micro:4/dp:2", "1f1b/np:4/batch:64/micro:8",
-                                         "interleaved/np:2/batch:64/micro:8", "zb-h1/np:4/batch:64/micro:8",
-                                         "zb-v/np:4/batch:64/micro:8", "chimera/np:4/batch:64/micro:8",
-                                         "pipedream/np:4/batch:64", "pipedream-2bw/np:4/batch:64/micro:8"));
+                                         "gpipe/np:4/batch:64/micro:4/dp:2", "gpipe/np:4/batch:64/micro:4/dp:2/zero:1",
+                                         "1f1b/np:4/batch:64/micro:8", "interleaved/np:2/batch:64/micro:8",
+                                         "zb-h1/np:4/batch:64/micro:8", "zb-v/np:4/batch:64/micro:8",
+                                         "chimera/np:4/batch:64/micro:8", "pipedream/np:4/batch:64",
+                                         "pipedream-2bw/np:4/batch:64/micro:8"));
 
 TEST(CaseForm, MoreMicroBatchesHaveLessBubble) {
   const std::string id = "mlp[layers=16]/cifar10-synthetic/gpipe/np:4/batch:4096/micro:";
@@ -69,6 +70,19 @@ TEST(CaseForm, TheLastMicroBatchIsSparedWhereItDoesNotRunAgain) {
   EXPECT_DOUBLE_EQ(form("all").step_time_s - form("none").step_time_s, 4);
   EXPECT_DOUBLE_EQ(form("except-last").step_time_s - form("none").step_time_s, 3);
   EXPECT_DOUBLE_EQ(form("except-last").peak_bytes - form("all").peak_bytes, 100);
+}
+
+TEST(CaseForm, CopiesOfAStageDivideStatesAndUpdatesWhereTheyShareThem) {
+  LayerForm layer{.forward = 1, .backward = 2};
+  layer.update = 6;
+  layer.parameters = 100;
+  const LayerForms forms{.layers = std::vector<LayerForm>(2, layer), .link = {}};
+  const auto form = [&](const std::string& rest) {
+    return case_form(parse_case("mlp[layers=2]/cifar10-synthetic/" + rest), forms, {});
+  };
+  const CaseForm whole = form("gpipe/np:4/batch:64/dp:2"), shared = form("gpipe/np:4/batch:64/dp:2/zero:1");
+  EXPECT_DOUBLE_EQ(whole.step_time_s - shared.step_time_s, 6 - 6 / 2);
+  EXPECT_DOUBLE_EQ(whole.peak_bytes - shared.peak_bytes, 100 - 100 / 2) << "one velocity";
 }
 
 // Four layers of 3 s; the last one's update of 11 s leaves it alone where two micro-batches share it.

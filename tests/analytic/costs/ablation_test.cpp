@@ -5,6 +5,10 @@
 
 #include <utility>
 
+#include "analytic/costs/costs.h"
+#include "analytic/costs/emulation.h"
+#include "analytic/costs/times_of.h"
+#include "analytic/simulate/predict.h"
 #include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 
@@ -22,6 +26,17 @@ class AllParts final : public TimeModel {
   double deviation_s(const plan::Plan&, Rank, const plan::Op&, int) const override { return 3; }
   int cores() const override { return 2; }
   std::string source() const override { return "calibrated"; }
+};
+
+/// The same, with figures of exchanges beside computing and of loaders.
+class AllFigures final : public TimesOf {
+ public:
+  AllFigures() : TimesOf(std::make_unique<AllParts>()) {}
+  TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy) const override {
+    return base_.parts(plan, rank, op, busy);
+  }
+  BesideComputing beside_computing(const plan::Plan&, Rank, const plan::Op&) const override { return {.slowdown = 7}; }
+  double load_s_per_sample(const plan::Plan&, int) const override { return 5; }
 };
 
 const TimeParts alone{.compute = 16, .launch = 8, .memory = 4, .latency = 2, .transfer = 1};
@@ -51,7 +66,9 @@ TEST(Ablation, TakesAwayTheTermAloneAndLeavesOtherOperations) {
         Expected{AblatedTerm::updates, alone, alone, alone, nothing},
         Expected{AblatedTerm::gradients, no_gradients, alone, alone, alone},
         Expected{AblatedTerm::overhead, no_overhead, alone, alone, no_overhead},
-        Expected{AblatedTerm::jitter, alone, alone, alone, alone}}) {
+        Expected{AblatedTerm::jitter, alone, alone, alone, alone},
+        Expected{AblatedTerm::beside, alone, alone, alone, alone},
+        Expected{AblatedTerm::loading, alone, alone, alone, alone}}) {
     EXPECT_EQ(parts(term, forward), of_forward) << to_text(term);
     EXPECT_EQ(parts(term, sum), of_sum) << to_text(term);
     EXPECT_EQ(parts(term, message), of_message) << to_text(term);
@@ -65,11 +82,38 @@ TEST(Ablation, WithoutJitterNoPassDeviates) {
     EXPECT_EQ(without(term, std::make_unique<AllParts>())->deviation_s(plan, Rank(0), forward, 1), deviation_s);
 }
 
+TEST(Ablation, OfExchangesBesideComputingAndOfLoadersTakesAwayTheirFiguresAlone) {
+  const plan::Plan plan = data_parallel(4, 4);
+  for (const AblatedTerm term : enum_values<AblatedTerm>) {
+    const auto time = without(term, std::make_unique<AllFigures>());
+    EXPECT_EQ(time->beside_computing(plan, Rank(0), sum).slowdown, term == AblatedTerm::beside ? 0 : 7)
+        << to_text(term);
+    EXPECT_EQ(time->load_s_per_sample(plan, 1), term == AblatedTerm::loading ? 0 : 5) << to_text(term);
+  }
+}
+
 TEST(Ablation, WithoutSharingEveryRankTakesTheTimeThatItTakesAlone) {
   EXPECT_EQ(parts(AblatedTerm::sharing, forward, 2), alone);
   EXPECT_EQ(parts(AblatedTerm::updates, forward, 2), 2 * alone);
-  EXPECT_EQ(without(AblatedTerm::sharing, std::make_unique<AllParts>())->cores(), 0);
   EXPECT_EQ(without(AblatedTerm::updates, std::make_unique<AllParts>())->cores(), 2);
+  const auto exclusive = exclusive_times(std::make_unique<AllParts>());
+  for (const plan::Plan& plan : {gpipe(4, 4), data_parallel(4, 4)}) {
+    const double seconds = plan::makespan(simulate(plan, *exclusive));
+    EXPECT_NEAR(plan::makespan(simulate(plan, *without(AblatedTerm::sharing, std::make_unique<AllParts>()))), seconds,
+                1e-9 * seconds);
+  }
+}
+
+TEST(Ablation, WithoutSharingRanksJitterAllTheSame) {
+  const plan::Plan plan = data_parallel(4, 4);
+  const auto step_s = [&](const std::unique_ptr<const TimeModel>& time) {
+    return predict(plan, chain(4), *time, *unit_costs().memory, 2, 4).step_time_s;
+  };
+  // Ranks that update while others sum run ahead of each other, which makes up for jitter.
+  const auto unshared = [] {
+    return without(AblatedTerm::updates, without(AblatedTerm::sharing, std::make_unique<AllParts>()));
+  };
+  EXPECT_GT(step_s(unshared()), step_s(without(AblatedTerm::jitter, unshared())));
 }
 
 TEST(Ablation, OfEveryTermMakesAStepNoLonger) {

@@ -2,52 +2,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "analytic/closed_forms/second_opinion.h"
 #include "analytic/costs/costs.h"
 #include "analytic/costs/curve_times.h"
-#include "analytic/costs/gpu_sheet.h"
 #include "analytic/costs/layer_seconds.h"
-#include "analytic/memory/sizes.h"
-#include "base/error.h"
 #include "base/optimizer.h"
-#include "tests/analytic/fixtures.h"
+#include "tests/analytic/costs/measured_chain.h"
 
 namespace parabench::analytic {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-constexpr MicroBatchId m0{0};
-
-/// Two layers measured at 2 and 4 samples, alone and with two busy ranks.
-Calibration measured(const models::ModelSpec& model) {
-  Calibration c;
-  c.machine.cores = 2;
-  for (int l = 0; l < static_cast<int>(model.layers.size()); ++l) {
-    for (const int busy : {1, 3}) {
-      const double f = (l == 0 ? 10.0 : 20.0) * busy;
-      c.layers[layer_key(model.layers[l], model.input, l == 0, {}, busy)] = {
-          {.samples = 2, .forward_s = f, .backward_s = 2 * f, .forward_mad_s = .1, .backward_mad_s = .2},
-          {.samples = 4, .forward_s = 1.5 * f, .backward_s = 3 * f, .forward_mad_s = .1, .backward_mad_s = .2}};
-    }
-  }
-  c.all_reduce[{"mpi", 2}] = {{0, 1}, {128, 3}};
-  c.point_to_point[{"mpi", 2}] = {{0, 1}, {256, 5}};
-  c.update_s_per_parameter = {{{DeviceKind::cpu, "sgd"}, {{1, 1}, {2, 3}}}};
-  c.step_overhead_s[DeviceKind::cpu] = .5;
-  return c;
-}
-
-std::string error_of(const TimeModel& time, const plan::Plan& plan, const plan::Op& op, int busy) {
-  try {
-    time.seconds(plan, Rank(0), op, busy);
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::environment);
-    return e.what();
-  }
-  return "no error";
-}
 
 TEST(CalibratedCosts, SumLayersOfTheSegmentAndTheOverhead) {
   const models::ModelSpec model = chain(2);
@@ -60,6 +28,29 @@ TEST(CalibratedCosts, SumLayersOfTheSegmentAndTheOverhead) {
                    30 + 60 + .5);
   EXPECT_DOUBLE_EQ(cost.time->deviation_s(whole, Rank(0), plan::backward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
                    .4);
+}
+
+TEST(CalibratedCosts, ASegmentMeasuredAsOneTakesThatTimeNotTheSumOfItsLayers) {
+  const models::ModelSpec model = chain(3);
+  Calibration known = measured(model);
+  const Sizes sizes(model);
+  const auto key = [&](int first, int busy) {
+    return layer_key(segment_signature(std::array{sizes.signature(first), sizes.signature(first + 1)}), first == 0, {},
+                     busy);
+  };
+  for (const int busy : {1, 3})
+    known.layers[key(1, busy)] = {{.samples = 4, .forward_s = 7.0 * busy, .backward_s = 11.0 * busy}};
+  const Costs cost = calibrated_costs(known, model);
+  const auto seconds = [&](int samples, SegmentId segment, int busy) {
+    plan::Plan plan = test_plan(case_of("sequential", 1, samples), 3);
+    plan.segments = {{.first_layer = 0, .layers = 1}, {.first_layer = 1, .layers = 2}, {.first_layer = 0, .layers = 2}};
+    return cost.time->seconds(plan, Rank(0), plan::forward(segment, m0, StepId(0), VersionId(0)), busy);
+  };
+  EXPECT_DOUBLE_EQ(seconds(4, SegmentId(1), 1), 7 + .5);
+  EXPECT_DOUBLE_EQ(seconds(4, SegmentId(1), 2), 14 + .5);
+  EXPECT_DOUBLE_EQ(seconds(2, SegmentId(1), 1), 40 + .5) << "nobody measured it with two samples";
+  EXPECT_DOUBLE_EQ(seconds(4, SegmentId(0), 1), 15 + .5);
+  EXPECT_DOUBLE_EQ(seconds(4, SegmentId(2), 1), 45 + .5) << "the first two layers are another segment";
 }
 
 TEST(CalibratedCosts, InterpolateInSamplesAndBusyRanks) {
@@ -340,149 +331,6 @@ TEST(CalibratedCosts, NameWhatWasNeverMeasured) {
               HasSubstr("threads"));
 }
 
-/// The same on a GPU, a thousand times as fast.
-Calibration with_gpu(Calibration c) {
-  for (const auto& [key, timings] : std::map(c.layers)) {
-    LayerKey on_gpu = key;
-    on_gpu.device = DeviceKind::cuda;
-    for (LayerTiming t : timings) {
-      t.forward_s /= 1000;
-      t.backward_s /= 1000;
-      c.layers[on_gpu].push_back(t);
-    }
-  }
-  c.all_reduce[{"mpi", 2, DeviceKind::cuda}] = {{1000, 7}};
-  c.point_to_point[{"mpi", 4, DeviceKind::cuda}] = {{1000, 9}};
-  c.update_s_per_parameter[{DeviceKind::cuda, "sgd"}] = {{1, .001}};
-  c.step_overhead_s[DeviceKind::cuda] = .0625;
-  c.machine.gpus = {{.name = "NVIDIA H200", .capability = 90, .memory_bytes = 1000}};
-  return c;
-}
-
-TEST(CalibratedCosts, AreThoseOfTheCasesDevice) {
-  const models::ModelSpec model = chain(2);
-  const Calibration known = with_gpu(measured(model));
-  const Costs cost = calibrated_costs(known, model);
-  plan::Plan plan = data_parallel(2, 2);
-  plan.pieces = {{2}, {2}};
-  const plan::Op f = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0));
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), f, 1), 10 + .5);
-  plan.spec.device = DeviceKind::cuda;
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), f, 1), .01 + .0625);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::update(SegmentId(0), 1, StepId(0), VersionId(1)), 1),
-                   .016 + .0625);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::all_reduce(SegmentId(0), 2, StepId(0), GroupId(0)), 1), 7);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::send_forward(SegmentId(0), m0, StepId(0), Rank(1)), 1), 9);
-  plan.spec.comm = CommKind::nccl;
-  EXPECT_THAT(error_of(*cost.time, plan, plan::all_reduce(SegmentId(0), 1, StepId(0), GroupId(0)), 1),
-              AllOf(HasSubstr("nccl"), HasSubstr("cuda")));
-}
-
-TEST(CalibratedCosts, NameTheDeviceThatWasNeverMeasured) {
-  const models::ModelSpec model = chain(2);
-  const Calibration known = measured(model);
-  const Costs cost = calibrated_costs(known, model);
-  plan::Plan plan = test_plan(case_of("sequential", 1, 2), 2);
-  plan.spec.device = DeviceKind::cuda;
-  EXPECT_THAT(error_of(*cost.time, plan, plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
-              HasSubstr("device:cuda"));
-  EXPECT_THAT(error_of(*cost.time, plan, plan::update(SegmentId(0), 1, StepId(0), VersionId(1)), 1),
-              HasSubstr("device:cuda"));
-  EXPECT_FALSE(has_layers(measured(model), model, plan.spec));
-}
-
-TEST(CalibratedCosts, NoLayerTakesLessThanItsLaunches) {
-  const models::ModelSpec model = chain(2);
-  Calibration calibration = with_gpu(measured(model));
-  calibration.launch_floor_s = .006;  // a layer's forward has two operations
-  for (const auto& [key, timings] : std::map(calibration.layers)) {
-    LayerKey replayed = key;
-    replayed.graph = true;
-    calibration.layers[replayed] = timings;
-  }
-  plan::Plan plan = test_plan(case_of("sequential", 1, 2), 2);
-  plan.spec.device = DeviceKind::cuda;
-  const Costs cost = calibrated_costs(calibration, model);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
-                   .012 + .0625);
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1),
-                   .02 + .0625);
-  const TimeParts short_layer =
-      cost.time->parts(plan, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1);
-  EXPECT_DOUBLE_EQ(short_layer.compute, .01);
-  EXPECT_DOUBLE_EQ(short_layer.launch, .002 + .0625);
-  plan.spec.graph = true;
-  EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .01)
-      << "one launch for all";
-}
-
-TEST(CalibratedCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) {
-  const models::ModelSpec model = chain(2);
-  Calibration calibration = with_gpu(measured(model));
-  for (const auto& [key, timings] : std::map(calibration.layers)) {
-    if (key.device != DeviceKind::cuda) continue;
-    const bool first = key.layer.ends_with("+first");
-    for (const bool graph : {false, true}) {
-      for (const InputKind input : {InputKind::host, InputKind::resident}) {
-        if (!first && input == InputKind::resident) continue;
-        LayerKey other = key;
-        other.graph = graph;
-        other.input = input;
-        std::vector<LayerTiming> changed = timings;
-        for (LayerTiming& t : changed) t.forward_s += (graph ? 100 : 0) + (input == InputKind::resident ? 1000 : 0);
-        calibration.layers[other] = changed;
-      }
-    }
-  }
-  plan::Plan plan = test_plan(case_of("sequential", 1, 2), 2);
-  plan.spec.device = DeviceKind::cuda;
-  const Costs cost = calibrated_costs(calibration, model);
-  const auto seconds = [&](int layer) {
-    return cost.time->seconds(plan, Rank(0), plan::forward(SegmentId(layer), m0, StepId(0), VersionId(0)), 1);
-  };
-  const double first = seconds(0), second = seconds(1);
-  plan.spec.input = InputKind::resident;
-  EXPECT_DOUBLE_EQ(seconds(0), first + 1000);
-  EXPECT_DOUBLE_EQ(seconds(1), second) << "reads no images";
-  const double eager = seconds(0);
-  plan.spec.graph = true;
-  EXPECT_NEAR(seconds(0), eager + 100, 1) << "without the time between operations";
-  calibration.layers.erase(layer_key(model.layers[0], model.input, true, plan.spec, 1));
-  calibration.layers.erase(layer_key(model.layers[0], model.input, true, plan.spec, 3));
-  EXPECT_THAT(error_of(*calibrated_costs(calibration, model).time, plan,
-                       plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1),
-              AllOf(HasSubstr("graph:on"), HasSubstr("input:resident")));
-}
-
-TEST(CalibratedCosts, TheGpusOverheadIsMeasuredElseTypical) {
-  const models::ModelSpec model = chain(2);
-  Calibration calibration = with_gpu(measured(model));
-  plan::Plan plan = data_parallel(2, 2);
-  EXPECT_EQ(calibrated_costs(calibration, model).memory->device_overhead(plan).context_bytes, 0) << "on the processor";
-  plan.spec.device = DeviceKind::cuda;
-  plan.spec.comm = CommKind::nccl;
-  const DeviceOverhead typical = calibrated_costs(calibration, model).memory->device_overhead(plan);
-  EXPECT_EQ(typical.context_bytes, typical_context_bytes);
-  EXPECT_EQ(typical.communicator_bytes, typical_nccl_alone_bytes + typical_nccl_neighbour_bytes);
-  EXPECT_EQ(typical.matrix_workspace_bytes, 33'554'432);
-  EXPECT_EQ(typical.memory_bytes, 1000);
-  calibration.context_bytes = 11;
-  calibration.communicator_bytes = {{"nccl", 22}, {"nccl/np:1", 33}};
-  const DeviceOverhead own = calibrated_costs(calibration, model).memory->device_overhead(plan);
-  EXPECT_EQ(own.context_bytes, 11);
-  EXPECT_EQ(own.communicator_bytes, 22);
-  plan::Plan alone = data_parallel(1, 2);
-  alone.spec.device = DeviceKind::cuda;
-  alone.spec.comm = CommKind::nccl;
-  EXPECT_EQ(calibrated_costs(calibration, model).memory->device_overhead(alone).communicator_bytes, 33);
-  calibration.communicator_bytes.erase("nccl/np:1");
-  EXPECT_EQ(calibrated_costs(calibration, model).memory->device_overhead(alone).communicator_bytes,
-            typical_nccl_alone_bytes)
-      << "that of several ranks has buffers for neighbours";
-  alone.spec.comm = CommKind::threads;
-  EXPECT_EQ(calibrated_costs(calibration, model).memory->device_overhead(alone).communicator_bytes, 0);
-}
-
 TEST(CalibratedCosts, OtherModelsLayersAreNotMixedUp) {
   // Layer 0 is measured only as a first layer; as an inner one it is unknown.
   models::ModelSpec model = chain(1);
@@ -493,110 +341,6 @@ TEST(CalibratedCosts, OtherModelsLayersAreNotMixedUp) {
   EXPECT_THAT(error_of(*cost.time, test_plan(case_of("sequential", 1, 2), 2),
                        plan::forward(SegmentId(1), m0, StepId(0), VersionId(0)), 1),
               HasSubstr("never measured"));
-}
-
-TEST(DataSheetCosts, AnNcclCommunicatorHoldsMemoryOfARankAloneToo) {
-  plan::Plan plan = data_parallel(2, 2);
-  plan.spec.device = DeviceKind::cuda;
-  const auto communicator = [&](CommKind comm) {
-    plan.spec.comm = comm;
-    return data_sheet_costs({}, Sizes(chain(2))).memory->device_overhead(plan).communicator_bytes;
-  };
-  EXPECT_EQ(communicator(CommKind::nccl), typical_nccl_alone_bytes + typical_nccl_neighbour_bytes);
-  EXPECT_EQ(communicator(CommKind::threads), 0);
-  plan.spec.np = 1;
-  EXPECT_EQ(communicator(CommKind::nccl), typical_nccl_alone_bytes);
-}
-
-TEST(CalibratedCosts, MeasuredBytesReplaceTheFormula) {
-  const models::ModelSpec model = chain(2);
-  Calibration calibration = measured(model);
-  const plan::Plan whole = test_plan(case_of("model-parallel", 1, 2), 2);
-  const plan::Op f = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)),
-                 b = plan::backward(SegmentId(0), m0, StepId(0), VersionId(0));
-  {
-    const Costs cost = calibrated_costs(calibration, model);
-    EXPECT_EQ(cost.memory->saved_bytes(whole, Rank(0), f), Sizes(model).saved_bytes(whole, Rank(0), f));
-    EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), b), Sizes(model).temporary_bytes(whole, Rank(0), b));
-  }
-  for (auto& [key, timings] : calibration.layers) {
-    const bool first = key.layer.ends_with("+first");
-    timings.front().saved_bytes = first ? 100 : 70;
-    timings.front().forward_peak_bytes = first ? 250 : 90;
-    timings.front().backward_peak_bytes = first ? 200 : 60;
-    timings.resize(1);
-  }
-  const Costs cost = calibrated_costs(calibration, model);
-  EXPECT_EQ(cost.memory->saved_bytes(whole, Rank(0), f), 170);
-  // Forward: max(250, 100 + 90) - 170. Backward: the second layer 60, handed a scalar; then the first, 200 with 70
-  // released and the gradients of its output (2 samples of 64 bytes) and of the second layer's weights alive. Where
-  // another micro-batch has started the gradients, the second layer's were added and are gone.
-  EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), f), 80);
-  EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), b), 200 - 70 + 128 + 64);
-  plan::Op adds = b;
-  adds.accumulates = true;
-  EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), adds), 200 - 70 + 128);
-}
-
-/// Every layer measured once, with these bytes.
-Calibration with_bytes(const models::ModelSpec& model, std::int64_t saved, std::int64_t backward_peak) {
-  Calibration calibration = measured(model);
-  for (auto& [key, timings] : calibration.layers) {
-    timings.resize(1);
-    timings.front().saved_bytes = saved;
-    timings.front().backward_peak_bytes = backward_peak;
-  }
-  return calibration;
-}
-
-TEST(CalibratedCosts, PassesThatAddAndHalvesOfBackwardsHoldWhatWasMeasuredOfThem) {
-  const models::ModelSpec model = chain(1);
-  Calibration calibration = with_bytes(model, 100, 200);
-  const plan::Plan whole = test_plan(case_of("model-parallel", 1, 2), 1);
-  const auto peak = [&](plan::OpKind kind, bool adds) {
-    plan::Op op = plan::pass(kind, SegmentId(0), m0, StepId(0), VersionId(0));
-    op.accumulates = adds;
-    return calibrated_costs(calibration, model).memory->peak_bytes(whole, Rank(0), op);
-  };
-  EXPECT_EQ(peak(plan::OpKind::backward, false), 200);
-  EXPECT_EQ(peak(plan::OpKind::backward, true), 200) << "of a file of before 3.4 what is no less";
-  EXPECT_EQ(peak(plan::OpKind::backward_input, false), 200);
-  for (const bool adds : {false, true}) EXPECT_EQ(peak(plan::OpKind::backward_weight, adds), 200);
-  for (auto& [key, timings] : calibration.layers) {
-    timings.front().adding_peak_bytes = 150;
-    timings.front().split = SplitTiming{
-        .input_s = 1, .weight_s = 1, .input_peak_bytes = 0, .weight_peak_bytes = 130, .adding_weight_peak_bytes = 120};
-  }
-  EXPECT_EQ(peak(plan::OpKind::backward, false), 200);
-  EXPECT_EQ(peak(plan::OpKind::backward, true), 150);
-  EXPECT_EQ(peak(plan::OpKind::backward_input, false), 0) << "measured, and nothing";
-  EXPECT_EQ(peak(plan::OpKind::backward_weight, false), 130);
-  EXPECT_EQ(peak(plan::OpKind::backward_weight, true), 120);
-}
-
-TEST(CalibratedCosts, HalvesOfABackwardOverLayersKeepWhatTheOtherNeeds) {
-  const models::ModelSpec model = chain(2);
-  Calibration calibration = with_bytes(model, 1000, 10'000);
-  const plan::Plan whole = test_plan(case_of("model-parallel", 1, 2), 2);
-  for (auto& [key, timings] : calibration.layers)
-    timings.front().split = SplitTiming{.input_s = 1,
-                                        .weight_s = 1,
-                                        .input_peak_bytes = 300,
-                                        .weight_peak_bytes = 500,
-                                        .adding_weight_peak_bytes = 400};
-  const Costs cost = calibrated_costs(calibration, model);
-  const plan::Op input = plan::pass(plan::OpKind::backward_input, SegmentId(0), m0, StepId(0), VersionId(0));
-  plan::Op weight = plan::pass(plan::OpKind::backward_weight, SegmentId(0), m0, StepId(0), VersionId(0));
-  const Sizes sizes(model);
-  const std::int64_t kept = sizes.kept_for_weights(whole, Rank(0), input, 1);
-  const std::int64_t passed = sizes.input(1).bytes(2, 4);
-  ASSERT_GT(kept, 0);
-  // The second layer first; then the first, beside what is left of the second.
-  EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), input), std::max<std::int64_t>(300, 300 + passed + kept - 1000));
-  EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), weight),
-            std::max<std::int64_t>(500, 500 + sizes.parameter_bytes(Precision::fp32, 1) - kept));
-  weight.accumulates = true;
-  EXPECT_EQ(cost.memory->peak_bytes(whole, Rank(0), weight), 400) << "the second layer's were added and are gone";
 }
 
 TEST(LayerSeconds, AreCalibratedWhereEveryLayerWasMeasured) {

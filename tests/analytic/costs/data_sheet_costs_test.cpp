@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "analytic/costs/costs.h"
+#include "analytic/costs/gpu_sheet.h"
 #include "analytic/memory/sizes.h"
 #include "tests/analytic/fixtures.h"
 
@@ -174,6 +175,37 @@ TEST(UnitCosts, KnowNeitherBytesNorCores) {
   EXPECT_EQ(cost.time->cores(), 0);
   EXPECT_EQ(cost.memory->saved_bytes(plan, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0))), 0);
   EXPECT_EQ(cost.time->seconds(plan, Rank(0), plan::backward(SegmentId(0), m0, StepId(0), VersionId(0)), 2), 2);
+}
+
+TEST(DataSheetCosts, AnNcclCommunicatorHoldsMemoryOfARankAloneToo) {
+  plan::Plan plan = data_parallel(2, 2);
+  plan.spec.device = DeviceKind::cuda;
+  const auto communicator = [&](CommKind comm) {
+    plan.spec.comm = comm;
+    return data_sheet_costs({}, Sizes(chain(2))).memory->device_overhead(plan).communicator_bytes;
+  };
+  EXPECT_EQ(communicator(CommKind::nccl), typical_nccl_alone_bytes + typical_nccl_neighbour_bytes);
+  EXPECT_EQ(communicator(CommKind::threads), 0);
+  plan.spec.np = 1;
+  EXPECT_EQ(communicator(CommKind::nccl), typical_nccl_alone_bytes);
+}
+
+// A core draws 10 GB/s from memory, a host's memory gives 25.
+TEST(DataSheetCosts, RanksThatTakeTurnsOnCoresWaitForMemoryNoLongerThanForTheirShareOfIt) {
+  models::ModelSpec model{.name = "moves", .input = {64, 8, 8}, .classes = 64, .layers = {}};
+  model.layers.push_back(models::chain("relu", {{"relu", models::Relu{}}}));
+  plan::Plan plan = test_plan(case_of("sequential", 1, 256), 1);
+  const plan::Op f = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0));
+  const auto memory_s = [&](int cores, int busy, int threads = 1) {
+    plan.spec.threads = threads;
+    return data_sheet_costs({.cores = cores}, model).time->parts(plan, Rank(0), f, busy).memory;
+  };
+  const double at_10 = memory_s(2, 1);
+  EXPECT_GT(at_10, 0);
+  EXPECT_NEAR(memory_s(2, 2), at_10, 1e-9 * at_10) << "12.5 each, more than a core draws";
+  EXPECT_NEAR(memory_s(2, 4), at_10 * 10 / 5, 1e-9 * at_10) << "6.25 each, more than half a core draws";
+  EXPECT_NEAR(memory_s(8, 16), at_10 * 10 * 16 / 25, 1e-9 * at_10) << "less than half a core draws";
+  EXPECT_NEAR(memory_s(2, 1, /*threads=*/8), at_10 * 10 / 20, 1e-9 * at_10) << "more threads are no more cores";
 }
 
 }  // namespace

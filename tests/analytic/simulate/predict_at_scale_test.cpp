@@ -232,6 +232,22 @@ TEST(PredictAtScale, TwoCopiesPredictWhatAllDo) {
   EXPECT_GT(compared, 20);
 }
 
+// Activations, their gradients and sums meet on the links of ranks, which shared make steps longer.
+TEST(PredictAtScale, TwoCopiesShareTheirLinksAsAllDo) {
+  const Link link{.latency_s = 1e-6, .bytes_per_s = 1e6};
+  const Costs sheet = data_sheet_costs({.cores = 4}, Sizes(chain(6)));
+  const auto time =
+      over_link(exclusive_times(data_sheet_costs({.cores = 4}, Sizes(chain(6))).time), link, Sizes(chain(6)));
+  const plan::Profile profile(std::vector<double>(6, 1.0));
+  Case spec = case_of("1f1b", 9, 36, 4);
+  spec.dp = 3;
+  const auto two = plan::plan_of_two_copies(spec, chain(6), profile);
+  ASSERT_TRUE(two);
+  const plan::Plan all = plan::make_plan(spec, chain(6), profile, 1);
+  const double step_s = predict(all, chain(6), *time, *sheet.memory, 5, 20).step_time_s;
+  EXPECT_NEAR(predict_copies(*two, chain(6), *time, *sheet.memory, 5, 20).step_time_s, step_s, 1e-9 * step_s);
+}
+
 TEST(PredictAtScale, MoreRanksThanAHostHoldsAreOnAsManyAsHaveACoreForEachThread) {
   const MachineInfo machine{.cores = 8};
   const auto hosts = [&](int np, int threads, DeviceKind device = DeviceKind::cpu) {

@@ -28,26 +28,26 @@ TEST(StepSideBySide, HasTheRanksMeanAndADeviationThatMakesTheSlowestAsSlowAsItWa
 }
 
 TEST(Deviate, GivesEachLayerItsShareOfTheStepsDeviation) {
-  LayerChain chain{.layers = {{.forward_s = 1, .backward_s = 2}, {.forward_s = 3, .backward_s = 4}}};
-  chain.layers[1].split = {.input_s = 1, .weight_s = 3};
+  LayerChain chain{.timings = {{.forward_s = 1, .backward_s = 2}, {.forward_s = 3, .backward_s = 4}}};
+  chain.timings[1].split = {.input_s = 1, .weight_s = 3};
   deviate(chain, 5);
   double sum = 0;
-  for (const analytic::LayerTiming& t : chain.layers) sum += t.forward_mad_s + t.backward_mad_s;
+  for (const analytic::LayerTiming& t : chain.timings) sum += t.forward_mad_s + t.backward_mad_s;
   EXPECT_DOUBLE_EQ(deviation_per_mad * sum, 5);
-  EXPECT_DOUBLE_EQ(chain.layers[1].forward_mad_s, 3 * chain.layers[0].forward_mad_s);
-  EXPECT_DOUBLE_EQ(chain.layers[1].split->weight_mad_s, 3 * chain.layers[0].forward_mad_s);
+  EXPECT_DOUBLE_EQ(chain.timings[1].forward_mad_s, 3 * chain.timings[0].forward_mad_s);
+  EXPECT_DOUBLE_EQ(chain.timings[1].split->weight_mad_s, 3 * chain.timings[0].forward_mad_s);
 }
 
 TEST(Stretch, MultipliesAllTimesOfLayersAndNothingElse) {
-  LayerChain chain{.layers = {{.samples = 4, .forward_s = 1, .backward_s = 2, .saved_bytes = 64}}, .update_s = 7};
-  chain.layers[0].split = {.input_s = 3, .weight_s = 4, .weight_mad_s = 1};
+  LayerChain chain{.timings = {{.samples = 4, .forward_s = 1, .backward_s = 2, .saved_bytes = 64}}, .update_s = 7};
+  chain.timings[0].split = {.input_s = 3, .weight_s = 4, .weight_mad_s = 1};
   stretch(chain, 2);
-  EXPECT_EQ(chain.layers[0].split->weight_mad_s, 2);
-  EXPECT_EQ(chain.layers[0].forward_s, 2);
-  EXPECT_EQ(chain.layers[0].backward_s, 4);
-  EXPECT_EQ(chain.layers[0].split->input_s, 6);
-  EXPECT_EQ(chain.layers[0].split->weight_s, 8);
-  EXPECT_EQ(chain.layers[0].saved_bytes, 64);
+  EXPECT_EQ(chain.timings[0].split->weight_mad_s, 2);
+  EXPECT_EQ(chain.timings[0].forward_s, 2);
+  EXPECT_EQ(chain.timings[0].backward_s, 4);
+  EXPECT_EQ(chain.timings[0].split->input_s, 6);
+  EXPECT_EQ(chain.timings[0].split->weight_s, 8);
+  EXPECT_EQ(chain.timings[0].saved_bytes, 64);
   EXPECT_EQ(chain.update_s, 7);
 }
 
@@ -59,7 +59,7 @@ bool knows_adding(const std::string& keys, Placement placement, bool measures_by
   static exec::MemoryAccount accounts[2];
   comm::run_thread_ranks(launch.plan.spec.np, [&](comm::Communicator& comm) {
     const auto device = exec::cpu_device(accounts[comm.rank().value]);
-    LayerChains chains(launch, *device);
+    LayerChains chains(launch, *device, single_layers(launch.model));
     analytic::Calibration calibration;
     const ChainEffort effort{.least_steps = 1, .most_steps = 1, .discarded_steps = 1, .measures_bytes = measures_bytes};
     time_chains(launch, comm, *device, chains, {4}, effort, /*slowdown=*/1, calibration);

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <mutex>
-#include <sstream>
 #include <vector>
 
 #include "parallelism/comm/threads/world.h"
@@ -25,25 +24,6 @@ void expect_sound(const Canary& canary) {
   EXPECT_GE(canary.involuntary_switches, 0);
   EXPECT_GE(canary.steal_share.value_or(0), 0);
   EXPECT_LE(canary.steal_share.value_or(0), 1);
-}
-
-std::optional<CoreTicks> ticks(const std::string& text) {
-  std::istringstream stat(text);
-  return core_ticks(stat);
-}
-
-TEST(CoreTicks, StealIsTheEighthOfTheFirstLinesNumbersAndGuestsCountOnce) {
-  const auto found = ticks("cpu  100 20 30 400 5 6 7 32 50 8\ncpu0 1 2 3 4 5 6 7 8 9 10\n");
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->steal, 32);
-  EXPECT_EQ(found->all, 600);
-}
-
-TEST(CoreTicks, OfAnotherFileThereAreNone) {
-  EXPECT_FALSE(ticks(""));
-  EXPECT_FALSE(ticks("cpu 1 2 3\n")) << "a kernel that knows no steal";
-  EXPECT_FALSE(ticks("cpu0 1 2 3 4 5 6 7 8\n"));
-  EXPECT_FALSE(ticks("cpu one 2 3 4 5 6 7 8\n"));
 }
 
 TEST(Canary, IsOfTheSlowestRankAndOfEachProcessOnce) {

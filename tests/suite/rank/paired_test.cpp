@@ -5,6 +5,7 @@
 
 #include <mutex>
 
+#include "analytic/calibration/measurements.h"
 #include "analytic/costs/costs.h"
 #include "analytic/simulate/predict.h"
 #include "parallelism/comm/threads/world.h"
@@ -50,6 +51,13 @@ TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
         EXPECT_GT(point.bytes, 0) << key.comm;
         EXPECT_GT(point.loaded_s, 0) << "timed beside computing, too";
       }
+    const analytic::MeasuredLayers measured(round.calibration, sizes);
+    for (const plan::Segment& segment : launch.plan.segments) {
+      if (segment.layers == 1) continue;
+      EXPECT_TRUE(measured.of_segment(launch.plan.spec, {segment.first_layer, segment.layers}, launch.plan.pieces[0][0],
+                                      1, {[](const analytic::LayerTiming& t) { return t.forward_s; }}))
+          << "stages are timed whole";
+    }
     const analytic::Costs costs = analytic::calibrated_costs(round.calibration, sizes);
     EXPECT_GT(analytic::predict(launch.plan, sizes, *costs.time, *costs.memory, warmup, steps).step_time_s, 0);
   }

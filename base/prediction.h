@@ -18,7 +18,8 @@ struct Term {
   double value = 0;
   std::string unit, formula, source;
   std::string cost_source;  ///< "calibrated" | "data-sheet" | "unit" | "given"
-  std::string date = {};    ///< of the calibration behind it, ISO 8601; "" of what was not calibrated, or not known
+  std::string date = {};    ///< of the newest launch of the calibration behind the case's layers, where none is known
+                            ///< of the newest of all, ISO 8601; "" of what was not calibrated, or not known
 };
 
 struct RankPredicted {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -96,33 +97,24 @@ std::optional<double> per_rank_s(const Case& spec, const std::map<std::string, R
   return found->second.front()->predicted->step_time_s / spec.np;
 }
 
-std::optional<double> ddlbench_error(const Record& record) {
-  for (const auto& [name, seconds] : record.predicted->second_opinion_step_time_s)
-    if (name.starts_with("ddlbench")) return seconds / record.measured->step_time_s.median - 1;
+}  // namespace
+
+void require_machine(const ResultsFile& pass, std::string_view machine) {
+  if (!pass.calibration || pass.calibration->machine_id == machine) return;
+  throw usage_error("accuracy", machine, fmt::format("passes of one machine, {}", pass.calibration->machine_id),
+                    "keep each machine's passes in folders of their own, and judge these apart");
+}
+
+std::optional<double> ddlbench_step_time(const Predicted& predicted) {
+  for (const auto& [name, seconds] : predicted.second_opinion_step_time_s)
+    if (name.starts_with("ddlbench")) return seconds;
   return std::nullopt;
 }
 
-std::optional<double> resident_error(const Record& record) {
-  const auto predicted = static_cast<double>(resident_bytes(*record.predicted));
-  const auto measured = static_cast<double>(resident_bytes(*record.measured));
-  return predicted > 0 && measured > 0 ? std::optional(predicted / measured - 1) : std::nullopt;
-}
-
-void require_one_machine(std::span<const ResultsFile> passes) {
-  std::string machine;
-  for (const ResultsFile& pass : passes) {
-    if (!pass.calibration) continue;
-    if (machine.empty()) machine = pass.calibration->machine_id;
-    if (pass.calibration->machine_id != machine)
-      throw usage_error("accuracy", pass.calibration->machine_id, fmt::format("passes of one machine, {}", machine),
-                        "keep each machine's passes in a folder of their own");
-  }
-}
-
-}  // namespace
-
 std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
-  require_one_machine(passes);
+  const auto first = std::ranges::find_if(passes, [](const ResultsFile& pass) { return pass.calibration.has_value(); });
+  for (const ResultsFile& pass : passes)
+    if (pass.calibration) require_machine(*first, pass.calibration->machine_id);
   const std::map<std::string, Records> cases = by_id(passes);
   std::vector<JudgedCase> judged;
   for (const auto& [id, records] : cases) {
@@ -134,7 +126,7 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
     one.predicted_s = value([](const Record& r) { return r.predicted->step_time_s; }).value_or(0);
     one.forecast = value([](const Record& r) { return case_error(r)->step_time; }).value_or(0);
     one.memory = value([](const Record& r) { return case_error(r)->peak_memory; });
-    one.resident = median_of(records, resident_error);
+    one.resident = value([](const Record& r) { return case_error(r)->resident_memory; });
     one.paired = median_of(records, [](const Record& r) { return r.error->paired_step_time_relative; });
     one.paired_noise = median_of(records, standard_error_of_rounds);
     if (one.paired_noise) *one.paired_noise /= std::sqrt(one.passes);
@@ -144,7 +136,10 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
     one.noise = noise_of(records);
     if (const auto alone = per_rank_s(one.parameters, cases); alone && one.parameters.np > 1)
       one.per_rank = *alone / one.measured_s - 1;
-    one.ddlbench = median_of(records, ddlbench_error);
+    one.ddlbench = median_of(records, [](const Record& r) {
+      const auto step_s = ddlbench_step_time(*r.predicted);
+      return step_s ? std::optional(*step_s / r.measured->step_time_s.median - 1) : std::nullopt;
+    });
     one.largest_term = largest_term(records);
     judged.push_back(std::move(one));
   }

@@ -1,10 +1,11 @@
 // How right predictions were over many cases, each measured in several passes: the model's error, the forecast's, and
-// the noise below which neither can be.
+// how far passes are from each other.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/case.h"
@@ -35,6 +36,12 @@ struct JudgedCase {
   /// over ranks; without such rounds by the forecast on any rank. "" where that is not known.
   std::string largest_term;
 };
+
+/// By DDLBench's equations, which are among the second opinions; nullopt where they have none.
+std::optional<double> ddlbench_step_time(const Predicted& predicted);
+
+/// Throws usage_error where the pass is of another machine than the one with this id (CalibrationOrigin::machine_id).
+void require_machine(const ResultsFile& pass, std::string_view machine);
 
 /// The cases of passes over a set, by id. A case counts in a pass as in counts(); whether it trains what its reference
 /// trains may be checked in one pass alone. Throws usage_error for passes of different machines.

@@ -20,8 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 /// Of figure_rows(), behind the name.
 constexpr std::array figure_widths = {6, 8, 11, 8, 8, 8, 7, 11};
 
@@ -52,7 +50,7 @@ void add_means(std::string& text, std::string_view heading, std::span<const Judg
   for (const auto& [name, members] : groups) {
     const auto mean_of = [&members = members](auto of) {
       const ErrorFigures f = figures_of(errors_of(members, of));
-      return f.cases > 0 ? percent(f.mean) : "-";
+      return f.cases > 0 ? human_share(f.mean) : "-";
     };
     text += fmt::format("{:<{}} {:>6} {:>9} {:>7} {:>7} {:>7.3f}\n", name, width, members.size(),
                         mean_of(&JudgedCase::forecast), mean_of(&JudgedCase::paired), mean_of(&JudgedCase::noise),
@@ -119,9 +117,9 @@ std::string accuracy_heading(std::span<const JudgedCase> cases) {
 std::vector<std::vector<std::string>> figure_rows(std::span<const JudgedCase> cases) {
   std::vector<std::vector<std::string>> rows = {{"", "cases", "mean", "95 %", "median", "p90", "max", "ratio", "95 %"}};
   for (const auto& [name, f, mean_ci95, median_ratio_ci95] : figures_by_kind(cases))
-    rows.push_back({std::string(name), std::to_string(f.cases), percent(f.mean), percent_interval(mean_ci95),
-                    percent(f.median), percent(f.p90), percent(f.max), fmt::format("{:.3f}", f.median_ratio),
-                    ratio_interval(median_ratio_ci95)});
+    rows.push_back({std::string(name), std::to_string(f.cases), human_share(f.mean), percent_interval(mean_ci95),
+                    human_share(f.median), human_share(f.p90), human_share(f.max),
+                    fmt::format("{:.3f}", f.median_ratio), ratio_interval(median_ratio_ci95)});
   return rows;
 }
 

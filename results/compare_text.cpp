@@ -39,7 +39,7 @@ void append(std::string& text, const Row& cells, const std::array<std::size_t, c
 
 std::string noise_text(const std::optional<LaunchNoise>& noise) {
   if (!noise) return "unknown";
-  return fmt::format("{:.1f} % over {} of {}", 100 * std::expm1(noise->sigma),
+  return fmt::format("{} over {} of {}", human_share(std::expm1(noise->sigma)),
                      counted(noise->launches, "launch", "launches"), counted(noise->cases, "case"));
 }
 

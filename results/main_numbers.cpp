@@ -40,8 +40,6 @@ double step_count(const Measured& m) {
 /// 0 bytes: no rank counted any.
 double bytes_or_nan(std::int64_t bytes) { return bytes == 0 ? NAN : static_cast<double>(bytes); }
 
-double resident(const Measured& m) { return bytes_or_nan(resident_bytes(m)); }
-
 template <auto field>
 double over_ranks(const Measured& m) {
   std::int64_t sum = 0;
@@ -102,7 +100,8 @@ constexpr MainNumber numbers[] = {
      measured<of_baseline<&Baseline::efficiency>>},
     {"peak_memory", NumberUnit::bytes, "Counted memory of the rank that needs most, measured",
      measured<[](const Measured& m) { return bytes_or_nan(peak_bytes(m)); }>},
-    {"peak_resident", NumberUnit::bytes, "Largest resident set of a rank", measured<resident>},
+    {"peak_resident", NumberUnit::bytes, "Largest resident set of a rank, measured",
+     measured<[](const Measured& m) { return bytes_or_nan(resident_bytes(m)); }>},
     {"sent", NumberUnit::bytes, "Sent by all ranks in a step", measured<over_ranks<&RankMeasured::bytes_sent>>},
     {"received", NumberUnit::bytes, "Received by all ranks in a step",
      measured<over_ranks<&RankMeasured::bytes_received>>},
@@ -132,6 +131,8 @@ constexpr MainNumber numbers[] = {
      predicted<&Predicted::throughput_samples_per_s>},
     {"predicted_peak_memory", NumberUnit::bytes, "Counted memory of the rank that needs most, predicted",
      predicted<[](const Predicted& p) { return bytes_or_nan(peak_bytes(p)); }>},
+    {"predicted_peak_resident", NumberUnit::bytes, "Largest resident set of a rank, predicted",
+     predicted<[](const Predicted& p) { return bytes_or_nan(resident_bytes(p)); }>},
     {"step_time_error", NumberUnit::relative, "(predicted - measured) / measured step time",
      error<&CaseError::step_time>},
     {"adjusted_step_time_error", NumberUnit::relative, "The same, the machine's drift since the calibration taken out",
@@ -146,6 +147,8 @@ constexpr MainNumber numbers[] = {
      }},
     {"peak_memory_error", NumberUnit::relative, "(predicted - measured) / measured peak memory",
      error<&CaseError::peak_memory>},
+    {"peak_resident_error", NumberUnit::relative, "(predicted - measured) / measured largest resident set",
+     error<&CaseError::resident_memory>},
 };
 // clang-format on
 

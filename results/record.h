@@ -124,7 +124,8 @@ struct PairedRound {
   std::optional<Breakdowns> breakdown_s;
 };
 
-/// How far repeated measurements of a case are from each other: what no prediction can be expected to undercut.
+/// How far repeated measurements of a case are from each other: what a prediction from another time cannot be expected
+/// to undercut.
 struct NoiseFloor {
   double relative = 0;      ///< mean of |predicted - measured| / measured
   bool of_launches = true;  ///< each launch predicted by the median of the others; else from the calibration's spread

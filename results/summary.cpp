@@ -7,11 +7,16 @@
 #include <numbers>
 
 #include "base/statistics.h"
+#include "base/units_text.h"
 
 namespace parabench::results {
 namespace {
 
 double relative(double predicted, double measured) { return (predicted - measured) / measured; }
+
+double relative_bytes(std::int64_t predicted, std::int64_t measured) {
+  return relative(static_cast<double>(predicted), static_cast<double>(measured));
+}
 
 template <class RankRow>
 std::int64_t highest(const std::vector<RankRow>& ranks) {
@@ -93,7 +98,7 @@ bool is_within(double error, const NoiseFloor& floor) { return std::abs(error) <
 
 std::string noise_percent(const NoiseFloor& floor, double error) {
   if (!std::isfinite(floor.relative)) return "-";
-  return fmt::format("{}{:.1f} %{}", floor.of_launches ? "" : "~", 100 * floor.relative,
+  return fmt::format("{}{}{}", floor.of_launches ? "" : "~", human_share(floor.relative),
                      is_within(error, floor) ? ", within" : "");
 }
 
@@ -108,13 +113,11 @@ PredictionError compare(const Predicted& predicted, const Measured& measured, st
   for (std::size_t rank = 0; rank < measured.ranks.size(); ++rank) {
     const RankPredicted& expected = predicted.ranks.at(rank);
     const RankMeasured& actual = measured.ranks[rank];
-    if (const auto counted = static_cast<double>(actual.peak_memory.total_counted()); counted > 0) {
-      error.peak_memory_relative.push_back(
-          relative(static_cast<double>(expected.peak_memory.total_counted()), counted));
-    }
+    if (const std::int64_t counted = actual.peak_memory.total_counted(); counted > 0)
+      error.peak_memory_relative.push_back(relative_bytes(expected.peak_memory.total_counted(), counted));
     if (expected.peak_memory.resident > 0 && actual.peak_memory.resident > 0) {
-      error.resident_memory_relative.push_back(relative(static_cast<double>(expected.peak_memory.resident),
-                                                        static_cast<double>(actual.peak_memory.resident)));
+      error.resident_memory_relative.push_back(
+          relative_bytes(expected.peak_memory.resident, actual.peak_memory.resident));
     }
     if (!actual.breakdown_s) continue;
     Breakdown& difference = error.breakdown_s.emplace_back();
@@ -127,9 +130,12 @@ PredictionError compare(const Predicted& predicted, const Measured& measured, st
 
 std::optional<CaseError> case_error(const Record& record) {
   if (!record.predicted || !record.measured) return std::nullopt;
-  return CaseError{
-      relative(record.predicted->step_time_s, record.measured->step_time_s.median),
-      relative(static_cast<double>(peak_bytes(*record.predicted)), static_cast<double>(peak_bytes(*record.measured)))};
+  const Predicted& predicted = *record.predicted;
+  const Measured& measured = *record.measured;
+  const std::int64_t resident = resident_bytes(predicted);
+  return CaseError{relative(predicted.step_time_s, measured.step_time_s.median),
+                   relative_bytes(peak_bytes(predicted), peak_bytes(measured)),
+                   resident > 0 ? relative_bytes(resident, resident_bytes(measured)) : NAN};
 }
 
 std::string_view kind_of(const MeanError& mean) {
@@ -146,7 +152,8 @@ std::vector<MeanError> mean_errors(std::span<const Record> records) {
 std::vector<MeanError> mean_errors(std::span<const Record* const> records) {
   std::vector<MeanError> means = {{.checked = true}, {}, {.emulated = true}};
   for (MeanError& kind : means) {
-    std::vector<double> time, adjusted, paired, bytes;
+    std::vector<double> time, adjusted, paired, bytes, noise;
+    bool of_launches = true;
     for (const Record* record : records) {
       if (!counts(*record) || is_emulated(record->parameters) != kind.emulated || is_checked(*record) != kind.checked)
         continue;
@@ -157,12 +164,17 @@ std::vector<MeanError> mean_errors(std::span<const Record* const> records) {
       if (record->error && record->error->paired_step_time_relative)
         paired.push_back(std::abs(*record->error->paired_step_time_relative));
       if (std::isfinite(error->peak_memory)) bytes.push_back(std::abs(error->peak_memory));
+      if (record->error && record->error->noise_floor && std::isfinite(record->error->noise_floor->relative)) {
+        noise.push_back(record->error->noise_floor->relative);
+        of_launches = of_launches && record->error->noise_floor->of_launches;
+      }
     }
     kind.cases = static_cast<int>(time.size());
     if (!time.empty()) kind.step_time = mean(time);
     if (!adjusted.empty()) kind.adjusted = mean(adjusted);
     if (!paired.empty()) kind.paired = mean(paired);
     if (!bytes.empty()) kind.peak_memory = mean(bytes);
+    if (!noise.empty()) kind.noise_floor = NoiseFloor{mean(noise), of_launches};
   }
   std::erase_if(means, [](const MeanError& kind) { return kind.cases == 0; });
   return means;

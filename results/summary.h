@@ -62,10 +62,11 @@ std::string noise_percent(const NoiseFloor& floor, double error);
 /// The error of a prediction against the measured median. Precondition: both name the same ranks in the same order.
 PredictionError compare(const Predicted& predicted, const Measured& measured, std::span<const PairedRound> paired = {});
 
-/// (predicted - measured) / measured of the median step time and of peak_bytes(); NaN where there is nothing to divide
-/// by. nullopt unless the record was both predicted and measured.
+/// (predicted - measured) / measured of the median step time, of peak_bytes() and of resident_bytes(); not finite where
+/// there is nothing to divide by, or no resident memory was predicted. nullopt unless the record was both predicted and
+/// measured.
 struct CaseError {
-  double step_time, peak_memory;
+  double step_time, peak_memory, resident_memory;
 };
 std::optional<CaseError> case_error(const Record& record);
 
@@ -77,6 +78,8 @@ struct MeanError {
   std::optional<double> adjusted;     ///< of the step time without drift, over those that have one
   std::optional<double> paired;       ///< of the paired step time, likewise
   std::optional<double> peak_memory;  ///< over those whose memory was counted
+  /// Mean noise of the step time, over those that have one; of launches where that of all is.
+  std::optional<NoiseFloor> noise_floor;
 };
 /// "checked", "unchecked" or "emulated".
 std::string_view kind_of(const MeanError& mean);

@@ -116,14 +116,14 @@ void append(std::string& text, const Row& cells, const std::array<std::size_t, c
 /// "mean absolute error over 5 cases: step time 7.3 % (adjusted 5.2 %, paired 3.9 %), peak memory 4.1 %".
 std::string summary(const MeanError& mean) {
   const bool usual = mean.checked && !mean.emulated;
-  std::string line =
-      fmt::format("mean absolute error over {}: step time {:.1f} %",
-                  counted(mean.cases, usual ? "case" : fmt::format("{} case", kind_of(mean))), 100 * mean.step_time);
+  std::string line = fmt::format("mean absolute error over {}: step time {}",
+                                 counted(mean.cases, usual ? "case" : fmt::format("{} case", kind_of(mean))),
+                                 human_share(mean.step_time));
   std::vector<std::string> others;
-  if (mean.adjusted) others.push_back(fmt::format("adjusted {:.1f} %", 100 * *mean.adjusted));
-  if (mean.paired) others.push_back(fmt::format("paired {:.1f} %", 100 * *mean.paired));
+  if (mean.adjusted) others.push_back("adjusted " + human_share(*mean.adjusted));
+  if (mean.paired) others.push_back("paired " + human_share(*mean.paired));
   if (!others.empty()) line += fmt::format(" ({})", fmt::join(others, ", "));
-  if (mean.peak_memory) line += fmt::format(", peak memory {:.1f} %", 100 * *mean.peak_memory);
+  if (mean.peak_memory) line += ", peak memory " + human_share(*mean.peak_memory);
   return line + "\n";
 }
 

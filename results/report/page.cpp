@@ -41,6 +41,11 @@ std::string bytes_cell(std::int64_t bytes) {
   return td(human_bytes(value), bytes == 0 ? std::optional<double>() : value);
 }
 std::string error_cell(std::optional<double> ratio) { return td(ratio ? signed_percent(*ratio) : "", ratio); }
+std::string share_cell(std::optional<double> share) { return td(share ? human_share(*share) : "", share); }
+/// Beside an error.
+std::string noise_cell(const std::optional<NoiseFloor>& floor, double error) {
+  return floor ? td(noise_percent(*floor, error), floor->relative) : std::string(no_value);
+}
 
 /// An id, which may break behind its slashes, and what there is to say of its training.
 std::string id_cell(std::string_view id, std::string_view note = "") {
@@ -64,12 +69,14 @@ struct CaseRow {
   const Record& record;
 };
 
-/// A column of the table of cases.
-struct CaseColumn {
+/// A column of a table, with the cell of what a row is of.
+template <class Of>
+struct CellColumn {
   std::string_view name;
-  std::string (*cell)(const CaseRow&);  ///< no_value where there is none
+  std::string (*cell)(const Of&);  ///< no_value where there is none
   bool is_text = false;
 };
+using CaseColumn = CellColumn<CaseRow>;
 
 /// What a member, or a function, reads from a part of a record that may not be there.
 template <class Part, class Read>
@@ -91,8 +98,7 @@ const std::array case_columns = {
     CaseColumn{"Noise",
                [](const CaseRow& of) {
                  const auto& error = of.record.error;
-                 if (!error || !error->noise_floor) return std::string(no_value);
-                 return td(noise_percent(*error->noise_floor, error->step_time_relative), error->noise_floor->relative);
+                 return error ? noise_cell(error->noise_floor, error->step_time_relative) : std::string(no_value);
                }},
     CaseColumn{"Adjusted",
                [](const CaseRow& of) {
@@ -159,7 +165,23 @@ Column file_column(const Report& report) { return {report.files.size() > 1 ? "Fi
 
 std::string note(std::string_view text) { return fmt::format("<p class=\"note\">{}</p>\n", html_text(text)); }
 
-/// The table of cases, without the columns in which no case has a value: it shall fit a window.
+/// Adds to the heads and rows of a table the columns in which any row has a value: it shall fit a window.
+template <class Of, std::size_t size>
+void add_columns(std::vector<Column>& heads, std::vector<std::string>& rows,
+                 const std::array<CellColumn<Of>, size>& columns, const std::vector<Of>& of) {
+  for (const CellColumn<Of>& column : columns) {
+    std::vector<std::string> cells;
+    for (const Of& row : of) cells.push_back(column.cell(row));
+    if (std::ranges::all_of(cells, [](const std::string& cell) { return cell == no_value; })) continue;
+    heads.push_back({column.name, column.is_text});
+    for (std::size_t i = 0; i < cells.size(); ++i) rows[i] += cells[i];
+  }
+}
+
+std::string body_of(const std::vector<std::string>& rows) {
+  return fmt::format("{}</tr>\n", fmt::join(rows, "</tr>\n"));
+}
+
 std::string cases_table(const Report& report) {
   std::vector<CaseRow> of;
   std::vector<std::string> rows;
@@ -169,15 +191,9 @@ std::string cases_table(const Report& report) {
     rows.push_back((row.counts ? "<tr>" : "<tr class=\"left-out\">") +
                    id_cell(record.id, training_note(record, report.files[row.file].results.records)));
   }
-  std::vector<Column> shown = {{"Case"}};
-  for (const CaseColumn& column : case_columns) {
-    std::vector<std::string> cells;
-    for (const CaseRow& row : of) cells.push_back(column.cell(row));
-    if (std::ranges::all_of(cells, [](const std::string& cell) { return cell == no_value; })) continue;
-    shown.push_back({column.name, column.is_text});
-    for (std::size_t i = 0; i < cells.size(); ++i) rows[i] += cells[i];
-  }
-  std::string out = table("cases", "All cases", shown, fmt::format("{}</tr>\n", fmt::join(rows, "</tr>\n")));
+  std::vector<Column> heads = {{"Case"}};
+  add_columns(heads, rows, case_columns, of);
+  std::string out = table("cases", "All cases", heads, body_of(rows));
   for (const std::string& line : missing_scalings(report)) out += note(line);
   return out;
 }
@@ -195,19 +211,27 @@ std::string left_out_table(const Report& report) {
   return table("left-out", "Records that do not count", columns, body);
 }
 
+using ErrorColumn = CellColumn<StrategyErrors>;
+
+const std::array error_columns = {
+    ErrorColumn{"Equivalence", [](const StrategyErrors& of) { return td(kind_of(of.mean), "word"); }, true},
+    ErrorColumn{"Records", [](const StrategyErrors& of) { return td(std::to_string(of.mean.cases), of.mean.cases); }},
+    ErrorColumn{"Step time", [](const StrategyErrors& of) { return share_cell(of.mean.step_time); }},
+    ErrorColumn{"Noise", [](const StrategyErrors& of) { return noise_cell(of.mean.noise_floor, of.mean.step_time); }},
+    ErrorColumn{"Adjusted", [](const StrategyErrors& of) { return share_cell(of.mean.adjusted); }},
+    ErrorColumn{"Paired", [](const StrategyErrors& of) { return share_cell(of.mean.paired); }},
+    ErrorColumn{"Peak memory", [](const StrategyErrors& of) { return share_cell(of.mean.peak_memory); }},
+};
+
 std::string errors_table(const Report& report) {
-  std::string body;
-  for (const StrategyErrors& errors : report.strategies) {
-    body += fmt::format("<tr><th scope=\"row\">{}</th>{}{}", html_text(errors.strategy),
-                        td(kind_of(errors.mean), "word"), td(std::to_string(errors.mean.cases), errors.mean.cases));
-    const auto memory = errors.mean.peak_memory;
-    body += td(fmt::format("{:.1f} %", 100 * errors.mean.step_time), errors.mean.step_time);
-    body += td(memory ? fmt::format("{:.1f} %", 100 * *memory) : "", memory) + "</tr>\n";
-  }
-  if (body.empty()) return "";
-  static constexpr std::array<Column, 5> columns = {
-      {{"Strategy"}, {"Equivalence", true}, {"Records"}, {"Step time"}, {"Peak memory"}}};
-  return table("by-strategy", "Mean absolute errors of the rows that count, by strategy", columns, body);
+  if (report.strategies.empty()) return "";
+  std::vector<std::string> rows;
+  for (const StrategyErrors& errors : report.strategies)
+    rows.push_back(fmt::format("<tr><th scope=\"row\">{}</th>", html_text(errors.strategy)));
+  std::vector<Column> heads = {{"Strategy"}};
+  add_columns(heads, rows, error_columns, report.strategies);
+  return table("by-strategy", "Mean absolute errors of the rows that count, and their noise, by strategy", heads,
+               body_of(rows));
 }
 
 std::string fact(std::string_view name, std::string_view value) {
@@ -241,9 +265,12 @@ std::string summary(const Report& report) {
   out += tile(std::to_string(counting), counting == 1 ? "of them counts" : "of them count");
   for (const MeanError& mean : report.means) {
     const std::string of = counted(mean.cases, fmt::format("{} record", kind_of(mean)));
-    out += tile(fmt::format("{:.1f} %", 100 * mean.step_time), "mean absolute error of step time, " + of);
+    std::string beside;
+    if (mean.noise_floor) beside += "; noise " + noise_percent(*mean.noise_floor, mean.step_time);
+    if (mean.paired) beside += "; paired " + human_share(*mean.paired);
+    out += tile(human_share(mean.step_time), "mean absolute error of step time, " + of + beside);
     if (mean.peak_memory) {
-      out += tile(fmt::format("{:.1f} %", 100 * *mean.peak_memory), "mean absolute error of peak memory, " + of);
+      out += tile(human_share(*mean.peak_memory), "mean absolute error of peak memory, " + of);
     }
   }
   const auto inside = [&report](bool value) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/date.h"
+#include "base/units_text.h"
 #include "results/accuracy_text.h"
 #include "results/summary.h"
 #include "suite/accuracy/repredict.h"
@@ -31,8 +32,8 @@ std::vector<std::string> ablation_names() {
 using Ablated = std::array<std::vector<double>, terms + 2>;
 
 /// Errors of one case in all passes.
-struct Errors {
-  std::vector<double> held_out, stale, paired;
+struct CaseErrors {
+  std::vector<double> held_out, stale, paired, ddlbench;
   Ablated forecasts, rounds;
 };
 
@@ -46,16 +47,18 @@ void add(Ablated& errors, const std::optional<double>& whole, const Repredicted:
   add(errors.back(), ablated.waiting);
 }
 
-void add(Errors& errors, const Repredicted& again) {
+void add(CaseErrors& errors, const Repredicted& again) {
   add(errors.held_out, again.held_out);
   add(errors.stale, again.stale);
   add(errors.paired, again.paired);
+  add(errors.ddlbench, again.ddlbench);
   add(errors.forecasts, again.whole, again.ablated);
   add(errors.rounds, again.paired, again.ablated_paired);
 }
 
 /// Over all cases.
-results::ErrorFigures figures_of(const std::map<std::string, Errors>& cases, Ablated Errors::*which, std::size_t name) {
+results::ErrorFigures figures_of(const std::map<std::string, CaseErrors>& cases, Ablated CaseErrors::*which,
+                                 std::size_t name) {
   std::vector<double> errors;
   for (const auto& [id, all] : cases) add(errors, median_of((all.*which)[name]));
   return results::figures_of(errors);
@@ -72,6 +75,7 @@ const analytic::Calibration* stale_calibration(std::span<const Pass> passes, con
   std::chrono::sys_seconds latest_date;
   for (const Pass& other : passes) {
     const auto date = date_of(other);
+    if (other.folder != pass.folder) continue;
     if (!own || !date || *date > *own - stale_age || (latest && *date <= latest_date)) continue;
     latest = &*other.calibration;
     latest_date = *date;
@@ -80,7 +84,7 @@ const analytic::Calibration* stale_calibration(std::span<const Pass> passes, con
 }
 
 std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::span<const Pass> passes, bool ablate) {
-  std::map<std::string, Errors> errors;
+  std::map<std::string, CaseErrors> errors;
   for (const Pass& pass : passes) {
     if (!pass.calibration) continue;
     const analytic::Calibration* stale = stale_calibration(passes, pass);
@@ -97,13 +101,15 @@ std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::
     if (found == errors.end()) continue;
     one.held_out = median_of(found->second.held_out);
     one.stale = median_of(found->second.stale);
+    one.ddlbench = median_of(found->second.ddlbench);
     if (const auto paired = median_of(found->second.paired)) one.paired = paired;
   }
   std::vector<Ablation> ablations;
   if (!ablate) return ablations;
   const std::vector<std::string> names = ablation_names();
   for (std::size_t i = 0; i < names.size(); ++i)
-    ablations.push_back({names[i], figures_of(errors, &Errors::forecasts, i), figures_of(errors, &Errors::rounds, i)});
+    ablations.push_back(
+        {names[i], figures_of(errors, &CaseErrors::forecasts, i), figures_of(errors, &CaseErrors::rounds, i)});
   return ablations;
 }
 
@@ -115,9 +121,8 @@ void add_table(std::string& text, std::string_view heading, std::span<const Abla
   text += fmt::format("\n{:<22} {:>6} {:>8} {:>8} {:>8} {:>7}\n", heading, "cases", "mean", "median", "p90", "ratio");
   for (const Ablation& one : ablations) {
     const results::ErrorFigures& f = one.*figures;
-    text += fmt::format("{:<22} {:>6} {:>8} {:>8} {:>8} {:>7.3f}\n", one.without, f.cases,
-                        fmt::format("{:.1f} %", 100 * f.mean), fmt::format("{:.1f} %", 100 * f.median),
-                        fmt::format("{:.1f} %", 100 * f.p90), f.median_ratio);
+    text += fmt::format("{:<22} {:>6} {:>8} {:>8} {:>8} {:>7.3f}\n", one.without, f.cases, human_share(f.mean),
+                        human_share(f.median), human_share(f.p90), f.median_ratio);
   }
 }
 

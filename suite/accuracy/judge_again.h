@@ -20,13 +20,14 @@ struct Pass {
   results::ResultsFile results;
   std::optional<analytic::Calibration> calibration;  ///< of its forecasts; nullopt where that is not known
   std::filesystem::path rounds = {};                 ///< folder of the rounds of paired launches (pair.h); "" for none
+  std::filesystem::path folder = {};                 ///< of the passes over the same cases
 };
 
 /// By which a calibration is stale.
 inline constexpr std::chrono::hours stale_age{2};
 
-/// Of the calibrations of other passes that are older than this pass's by `stale_age` or more the latest; nullptr
-/// without one.
+/// Of the calibrations of other passes of the same folder that are older than this pass's by `stale_age` or more the
+/// latest; nullptr without one. Those of other folders may lack what this pass's cases need.
 const analytic::Calibration* stale_calibration(std::span<const Pass> passes, const Pass& pass);
 
 /// Errors of all cases without a term of the model.
@@ -35,10 +36,10 @@ struct Ablation {
   results::ErrorFigures figures, paired;  ///< of forecasts, and of paired rounds
 };
 
-/// Predicts every case of every pass again (repredict.h), sets JudgedCase::held_out, stale and, where rounds were kept,
-/// paired to the median errors over passes, and returns the ablations where `ablate` says so, else nothing.
-/// Milliseconds for each prediction of a small case: one to three for a record and one for each round, seven times as
-/// many more to ablate.
+/// Predicts every case of every pass again (repredict.h), sets JudgedCase::held_out, stale, ddlbench and, where rounds
+/// were kept, paired to the median errors over passes, and returns the ablations where `ablate` says so, else nothing.
+/// Milliseconds for each prediction of a small case: one to three for a record and one for each round, to ablate as
+/// many again for each term.
 std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::span<const Pass> passes, bool ablate);
 
 /// A table; "" without any.

@@ -12,6 +12,7 @@
 #include "parallelism/plan/strategies/peer.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
+#include "results/accuracy.h"
 #include "results/summary.h"
 #include "suite/protocol/command.h"
 #include "suite/run/forecast.h"
@@ -76,8 +77,8 @@ class Again {
   int warmup_, steps_;
 };
 
-/// What was predicted from one calibration, and measured.
-struct Errors {
+/// With all terms, and without each: of predictions of one case from as many calibrations.
+struct AblatedErrors {
   std::vector<double> whole, waiting;
   std::array<std::vector<double>, enum_values<analytic::AblatedTerm>.size()> terms;
 
@@ -93,7 +94,7 @@ struct Errors {
   }
 };
 
-Repredicted::Ablated medians_of(const Errors& errors) {
+Repredicted::Ablated medians_of(const AblatedErrors& errors) {
   Repredicted::Ablated ablated{.terms = {}, .waiting = median_of(errors.waiting)};
   for (std::size_t term = 0; term < errors.terms.size(); ++term) ablated.terms[term] = median_of(errors.terms[term]);
   return ablated;
@@ -118,7 +119,7 @@ std::optional<Repredicted> repredict(const results::Record& record, const Source
     const auto predicted = again.from(calibration);
     return predicted ? std::optional(predicted->step_time_s / measured_s - 1) : std::nullopt;
   };
-  Errors forecasts, rounds;
+  AblatedErrors forecasts, rounds;
   forecasts.add(again, from.calibration, measured_s, ablate);
   if (from.rounds) {
     const Again paired(forecast.plan, sizes, protocol::paired_warmup, protocol::paired_steps);
@@ -129,11 +130,13 @@ std::optional<Repredicted> repredict(const results::Record& record, const Source
                   .held_out = {},
                   .stale = {},
                   .paired = median_of(rounds.whole),
+                  .ddlbench = {},
                   .ablated = medians_of(forecasts),
                   .ablated_paired = medians_of(rounds)};
   if (const auto left = analytic::without_own_samples(from.calibration, sizes, forecast.plan))
     all.held_out = error_from(*left);
   if (from.older) all.stale = error_from(*from.older);
+  if (const auto step_s = results::ddlbench_step_time(forecast.predicted)) all.ddlbench = *step_s / measured_s - 1;
   return all;
 }
 

@@ -18,6 +18,7 @@ struct Repredicted {
   std::optional<double> held_out;  ///< without what was measured at the case's own samples (hold_out.h)
   std::optional<double> stale;     ///< from the older calibration
   std::optional<double> paired;    ///< of its rounds, each from its own calibration: the median
+  std::optional<double> ddlbench;  ///< of DDLBench's equations, from the calibration (results::ddlbench_step_time)
   /// Without one term of the model, in the order of AblatedTerm, and without waiting: the step is then the work of the
   /// rank that works longest.
   struct Ablated {

@@ -90,9 +90,10 @@ std::string advice_text(const Question& question, const Advice& advice, int rows
       to_text(question.spec.model), to_text(question.spec.dataset), question.spec.batch,
       counted(question.spec.np, "rank"), hosts, limit, counted(advice.possible, "case"), advice.impossible,
       advice.simulated, source);
-  add_table(text, rows_of(advice, true, rows));
+  const auto alike = rows_of(advice, true, rows);
+  if (!alike.empty()) add_table(text, alike);
   text += "* nothing is both as fast and as small\n";
-  if (const auto others = rows_of(advice, false, std::min(rows, 3)); !others.empty()) {
+  if (const auto others = rows_of(advice, false, alike.empty() ? rows : std::min(rows, 3)); !others.empty()) {
     text += "\ntrain otherwise than sequential training, so that the time of a step alone says little:\n";
     add_table(text, others);
   }

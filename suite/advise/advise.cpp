@@ -77,12 +77,19 @@ std::vector<Candidate> ranked(const Subject& subject, const std::vector<Case>& c
   return candidates;
 }
 
-/// The best, and of every strategy the best.
+/// The best, those that differ in zero alone as one, and of every strategy the best.
 std::vector<Candidate> to_simulate(const std::vector<Candidate>& candidates, std::size_t best) {
   std::vector<Candidate> chosen;
-  std::set<std::string> strategies;
-  for (const Candidate& one : candidates)
-    if (strategies.insert(one.chosen.spec.strategy.name).second || chosen.size() < best) chosen.push_back(one);
+  std::set<std::string> strategies, cases;
+  for (const Candidate& one : candidates) {
+    Case whole = one.chosen.spec;
+    whole.zero = 0;
+    const std::string id = to_id(whole);
+    const bool is_first = strategies.insert(one.chosen.spec.strategy.name).second;
+    if (!is_first && cases.size() >= best && !cases.contains(id)) continue;
+    cases.insert(id);
+    chosen.push_back(one);
+  }
   return chosen;
 }
 
@@ -99,6 +106,7 @@ void simulate(Candidate& candidate, const Knowledge& knowledge) {
   candidate.step_time_s = outlook->forecast.predicted.step_time_s;
   candidate.peak_bytes = peak_bytes(outlook->forecast.predicted);
   candidate.cost_source = outlook->forecast.cost_source;
+  candidate.calibrated_on = calibrated_on(outlook->forecast.predicted);
 }
 
 /// Among those that train as sequential training does, and among all others.
@@ -153,7 +161,7 @@ Advice advise(const Question& question, const Knowledge& knowledge) {
         advice.fitting, [&](const Candidate& one) { return one.cost_source != advice.fitting.front().cost_source; });
     if (other == advice.fitting.end()) return advice;
     gap = fmt::format("not all candidates were calibrated, as {}; {}", other->chosen.id,
-                      to_type("calibrate CASE measures this machine"));
+                      to_type("calibrate CASE measures the machine that it runs on"));
   } catch (const Error& error) {
     if (error.code() != ExitCode::environment) throw;
     gap = error.what();

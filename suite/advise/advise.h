@@ -23,6 +23,7 @@ struct Candidate {
   std::int64_t peak_bytes = 0;
   bool is_simulated = true;
   std::string cost_source;    ///< of both
+  std::string calibrated_on;  ///< calibrated_on() what was simulated; "" of a closed form
   bool is_sequential = true;  ///< trains_as_sequential()
   bool is_on_front = false;   ///< no other one trains as well, is as fast and as small
 };
@@ -38,10 +39,10 @@ struct Advice {
 };
 
 /// Ranks candidate_cases() by case_form() and simulates the best 1024 / np, at least 24 and at most 256, and the best
-/// of every strategy (quick_outlook; what is too large for that has its closed form alone); with a limit those first
-/// whose closed form keeps it. All by one source of costs, so that they can be compared: the calibration, where it has
-/// what the candidates need, else the data sheet. Throws usage_error where the question is malformed, and where none of
-/// them keeps the limit, with the smallest.
+/// of every strategy (quick_outlook; what is too large for that has its closed form alone); those that differ in zero
+/// alone count as one, and with a limit those come first whose closed form keeps it. All by one source of costs, so
+/// that they can be compared: the calibration, where it has what the candidates need, else the data sheet. Throws
+/// usage_error where the question is malformed, and where none of them keeps the limit, with the smallest.
 Advice advise(const Question& question, const Knowledge& knowledge);
 
 }  // namespace parabench::suite

@@ -8,12 +8,13 @@
 #include "base/case_id.h"
 #include "base/error.h"
 #include "parallelism/plan/strategies/check_case.h"
+#include "parallelism/plan/strategies/reference.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench::suite {
 namespace {
 
-constexpr std::array<std::string_view, 4> chosen_keys = {"micro", "dp", "chunks", "recompute"};
+constexpr std::array<std::string_view, 5> chosen_keys = {"micro", "dp", "chunks", "recompute", "zero"};
 constexpr std::array chunk_counts = {2, 4};
 
 std::vector<int> copies_of(const plan::Strategy& strategy, int np) {
@@ -22,6 +23,11 @@ std::vector<int> copies_of(const plan::Strategy& strategy, int np) {
   for (int dp = 1; dp <= np / 2; ++dp)
     if (np % dp == 0) copies.push_back(dp);
   return copies;
+}
+
+/// Whether copies share the optimizer's states. One alone has them all.
+std::vector<int> zero_stages_of(const plan::Strategy& strategy, int copies) {
+  return strategy.uses("zero") && copies > 1 ? std::vector{0, 1} : std::vector{0};
 }
 
 std::set<int> micro_batches_of(const plan::Strategy& strategy, const Case& spec) {
@@ -40,7 +46,7 @@ std::vector<Recompute> recomputations_of(const plan::Strategy& strategy) {
   return some;
 }
 
-/// The cases of one strategy on so many copies.
+/// The cases of one strategy on so many copies, with states that are shared or not.
 void add_cases(const plan::Strategy& strategy, Case spec, std::vector<Case>& cases) {
   const bool has_chunks = strategy.uses("chunks");
   for (const int chunks : chunk_counts) {
@@ -69,7 +75,10 @@ Candidates candidate_cases(const Case& question, const models::ModelSpec& model)
     if (strategy.ranks == plan::RankUse::one) spec.np = 1;
     for (const int copies : copies_of(strategy, spec.np)) {
       spec.dp = copies;
-      add_cases(strategy, spec, cases);
+      for (const int zero : zero_stages_of(strategy, copies)) {
+        spec.zero = zero;
+        add_cases(strategy, spec, cases);
+      }
       const plan::StrategyParameter* replicas = strategy.find_parameter("replicas");
       if (!replicas) continue;
       Case planned = spec;
@@ -92,9 +101,6 @@ Candidates candidate_cases(const Case& question, const models::ModelSpec& model)
   return candidates;
 }
 
-bool trains_as_sequential(const Case& spec) {
-  const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
-  return strategy.family != plan::Family::asynchronous_pipeline && strategy.find_parameter("every") == nullptr;
-}
+bool trains_as_sequential(const Case& spec) { return plan::reference_of(spec) == plan::Reference::sequential; }
 
 }  // namespace parabench::suite

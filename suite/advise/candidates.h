@@ -21,6 +21,7 @@ struct Candidates {
 ///    samples, and where the strategy does not serve one, the next number that it serves
 ///  - stages per rank (chunks): 2 and 4
 ///  - recomputation: none, all, and of several micro-batches all but the last
+///  - of pipelines of several copies the optimizer's states whole on each and shared by them (zero 0 and 1)
 ///  - of pipedream also replicas=auto
 /// One rank alone, sequential, is among them.
 Candidates candidate_cases(const Case& question, const models::ModelSpec& model);
@@ -28,8 +29,8 @@ Candidates candidate_cases(const Case& question, const models::ModelSpec& model)
 /// Keys that candidate_cases() chooses; a question that has one of them would not be a question.
 bool is_chosen_key(std::string_view key);
 
-/// Whether its steps are those of sequential training: it waits for all gradients before weights change, and ranks
-/// never train apart.
+/// Whether its steps are those of sequential training (plan::reference_of): it waits for all gradients, as they are,
+/// before weights change, and ranks never train apart.
 bool trains_as_sequential(const Case& spec);
 
 }  // namespace parabench::suite

@@ -9,6 +9,7 @@
 
 #include "base/counted.h"
 #include "base/statistics.h"
+#include "base/units_text.h"
 #include "results/accuracy_text.h"
 #include "suite/advise/candidates.h"
 
@@ -29,8 +30,6 @@ std::string question_of(const std::string& id) {
   }
   return question;
 }
-
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 }  // namespace
 
@@ -67,13 +66,13 @@ std::string choices_text(std::span<const Choice> choices) {
   const ChoiceFigures figures = figures_of(choices);
   std::string text = fmt::format(
       "\npicks the measured best in {} of {} (ties within the noise are right); regret {} in the mean{}, {} at most\n",
-      figures.right, counted(figures.questions, "group"), percent(figures.mean_regret),
+      figures.right, counted(figures.questions, "group"), human_share(figures.mean_regret),
       figures.mean_regret_ci95 ? fmt::format(" (95 %: {})", results::percent_interval(figures.mean_regret_ci95)) : "",
-      percent(figures.largest_regret));
+      human_share(figures.largest_regret));
   for (const Choice& one : choices) {
     if (one.is_right()) continue;
-    text += fmt::format("  +{}  {}, not {}, of {} (noise {})\n", percent(one.regret.relative), one.predicted_best,
-                        one.measured_best, one.candidates, percent(one.regret.noise));
+    text += fmt::format("  +{}  {}, not {}, of {} (noise {})\n", human_share(one.regret.relative), one.predicted_best,
+                        one.measured_best, one.candidates, human_share(one.regret.noise));
   }
   return text;
 }

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 #include <sstream>
 
+#include "analytic/calibration/machine.h"
 #include "base/counted.h"
 #include "base/error.h"
 #include "results/accuracy_markdown.h"
@@ -24,14 +26,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string pass_file(const AccuracyOptions& options, int pass) {
-  return (fs::path(options.out) / fmt::format("pass-{}.json", pass)).string();
+std::string pass_file(const fs::path& folder, int pass) {
+  return (folder / fmt::format("pass-{}.json", pass)).string();
 }
-fs::path rounds_folder(const AccuracyOptions& options, int pass) {
-  return fs::path(options.out) / fmt::format("pass-{}.rounds", pass);
-}
-std::string calibration_file(const AccuracyOptions& options, int pass) {
-  return (fs::path(options.out) / fmt::format("pass-{}.calibration.json", pass)).string();
+fs::path rounds_folder(const fs::path& folder, int pass) { return folder / fmt::format("pass-{}.rounds", pass); }
+std::string calibration_file(const fs::path& folder, int pass) {
+  return (folder / fmt::format("pass-{}.calibration.json", pass)).string();
 }
 
 /// The worse of two.
@@ -39,13 +39,14 @@ ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::ok ? b : a; }
 
 ExitCode run_pass(const AccuracyOptions& options, const std::vector<SelectedCase>& chosen, int pass,
                   const Start& start) {
+  const fs::path folder = options.out.front();
   RunOptions run = options.run;
-  run.json = pass_file(options, pass);
-  const std::string own = calibration_file(options, pass);
+  run.json = pass_file(folder, pass);
+  const std::string own = calibration_file(folder, pass);
   if (run.calibration.empty()) run.calibration = own;
   run.paired = run.shuffle = true;
   run.first_round = pass - 1;
-  run.rounds = rounds_folder(options, pass).string();
+  run.rounds = rounds_folder(folder, pass).string();
   run.resume = fs::exists(journal_folder(run.json));
   // The same plans train the same in every pass.
   if (pass > 1) run.verify = VerifyMode::off;
@@ -57,13 +58,42 @@ ExitCode run_pass(const AccuracyOptions& options, const std::vector<SelectedCase
   return code;
 }
 
+/// A pass that has ended is not run again, whatever it lacks: it is one file, predicted from one calibration.
+void note_missing(const results::ResultsFile& file, int pass, const std::vector<SelectedCase>& chosen,
+                  Progress& progress) {
+  const auto is_there = [&](const SelectedCase& one) {
+    return std::ranges::find(file.records, one.id, &results::Record::id) != file.records.end();
+  };
+  const auto there = std::ranges::count_if(chosen, is_there);
+  if (there == std::ssize(chosen)) return;
+  progress.note(fmt::format("pass {} holds {} of the {} chosen cases; choose another folder with --out for the rest",
+                            pass, there, chosen.size()));
+}
+
+/// The passes that have not ended. Throws usage_error where there are any, and others of another machine, before hours
+/// are spent on what cannot be judged.
+std::vector<int> open_passes(const AccuracyOptions& options, const std::vector<SelectedCase>& chosen,
+                             Progress& progress) {
+  std::vector<int> open;
+  std::vector<results::ResultsFile> files;
+  for (int pass = 1; pass <= options.passes; ++pass) {
+    const std::string file = pass_file(options.out.front(), pass);
+    const bool has_ended = fs::exists(file) && !fs::exists(journal_folder(file));
+    if (fs::exists(file)) files.push_back(results::read_results(file));
+    if (has_ended) note_missing(files.back(), pass, chosen, progress);
+    if (!has_ended) open.push_back(pass);
+  }
+  if (open.empty()) return open;
+  const std::string machine = analytic::this_machine().id;
+  for (const results::ResultsFile& file : files) results::require_machine(file, machine);
+  return open;
+}
+
 ExitCode run_passes(const AccuracyOptions& options, const Start& start) {
   const std::vector<SelectedCase> chosen = select(options.selection, find_set("accuracy").cases());
-  fs::create_directories(options.out);
+  fs::create_directories(options.out.front());
   ExitCode code = ExitCode::ok;
-  for (int pass = 1; pass <= options.passes; ++pass) {
-    const std::string file = pass_file(options, pass);
-    if (fs::exists(file) && !fs::exists(journal_folder(file))) continue;
+  for (const int pass : open_passes(options, chosen, start.progress)) {
     const ExitCode of_pass = run_pass(options, chosen, pass, start);
     code = worse(code, of_pass);
     if (of_pass == ExitCode::interrupted) return of_pass;
@@ -73,12 +103,28 @@ ExitCode run_passes(const AccuracyOptions& options, const Start& start) {
 
 std::vector<Pass> passes_of(const AccuracyOptions& options) {
   std::vector<Pass> passes;
-  for (int pass = 1; fs::exists(pass_file(options, pass)); ++pass) {
-    passes.push_back({results::read_results(pass_file(options, pass)), {}, rounds_folder(options, pass)});
-    if (const std::string file = calibration_file(options, pass); fs::exists(file))
-      passes.back().calibration = analytic::read_calibration(file);
-  }
+  for (const std::string& folder : options.out)
+    for (int pass = 1; fs::exists(pass_file(folder, pass)); ++pass) {
+      passes.push_back({results::read_results(pass_file(folder, pass)), {}, rounds_folder(folder, pass), folder});
+      if (const std::string file = calibration_file(folder, pass); fs::exists(file))
+        passes.back().calibration = analytic::read_calibration(file);
+    }
   return passes;
+}
+
+/// Throws usage_error for folders without a pass to judge, and for one that is there twice.
+void require_passes(const std::vector<std::string>& folders) {
+  std::set<fs::path> seen;
+  for (const std::string& folder : folders) {
+    if (!fs::exists(pass_file(folder, 1)))
+      throw usage_error("--out", folder, "a folder with pass-1.json",
+                        fs::exists(journal_folder(pass_file(folder, 1)))
+                            ? "pass 1 has not ended: the same command without --judge goes on with it, and Ctrl-C "
+                              "there writes what it has"
+                            : "leave --judge out, which makes it, or name another folder");
+    if (!seen.insert(fs::weakly_canonical(folder)).second)
+      throw usage_error("--out", folder, "each folder once", "its passes would count twice");
+  }
 }
 
 }  // namespace
@@ -92,9 +138,14 @@ AccuracyOptions accuracy_options() {
 
 void add_options(CLI::App& app, AccuracyOptions& options) {
   add_selection(app, options.selection);
-  app.add_option("--out", options.out, "Folder of the passes, pass-1.json and so on; what is there is not run again")
+  app.add_option("--out", options.out,
+                 "Folder of the passes, pass-1.json and so on; what is there is not run again; beside --judge once for "
+                 "each of several folders")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("DIR")
-      ->capture_default_str();
+      ->default_str(options.out.front());
   add_integer(app, "--passes", options.passes, 1, "Passes over the cases; the more time lies between them the better");
   app.add_flag("--judge", options.judge, "Judge the passes that are there, run nothing");
   app.add_flag("--ablate", options.ablate,
@@ -108,12 +159,10 @@ void add_options(CLI::App& app, AccuracyOptions& options) {
 }
 
 void check(const AccuracyOptions& options) {
-  if (options.judge && !fs::exists(pass_file(options, 1)))
-    throw usage_error("--out", options.out, "a folder with pass-1.json",
-                      fs::exists(journal_folder(pass_file(options, 1)))
-                          ? "pass 1 has not ended: the same command without --judge goes on with it, and Ctrl-C there "
-                            "writes what it has"
-                          : "leave --judge out, which makes it, or name another folder");
+  if (options.judge) require_passes(options.out);
+  if (!options.judge && options.out.size() > 1)
+    throw usage_error("--out", options.out.back(), "one folder for the passes that are run",
+                      "try --judge, which judges those of several");
   if (options.ablate && (options.format == AccuracyFormat::csv || options.format == AccuracyFormat::markdown))
     throw usage_error("--format", to_text(options.format), "text or json beside --ablate",
                       "the table has a row for each case");

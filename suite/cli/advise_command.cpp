@@ -71,12 +71,17 @@ std::string verdict(const results::ResultsFile& measured, const std::string& pre
   const results::Difference loss = results::difference_by_turns(*predicted, *best);
   // Where rounds say the opposite of the medians, neither is faster.
   const bool is_tie = loss.is_tie() || loss.relative < 0;
-  return fmt::format("measured best: {}\nthe predicted best, {}, takes {:.1f} % longer{} (noise {:.1f} %)\n", best->id,
-                     predicted->id, 100 * std::max(0.0, loss.relative), is_tie ? ", a tie" : "", 100 * loss.noise);
+  return fmt::format("measured best: {}\nthe predicted best, {}, takes {} longer{} (noise {})\n", best->id,
+                     predicted->id, human_share(std::max(0.0, loss.relative)), is_tie ? ", a tie" : "",
+                     human_share(loss.noise));
 }
 
 ExitCode run_best(const AdviseOptions& options, const Advice& advice, const Start& start) {
   const std::vector<SelectedCase> chosen = best_of(advice, options.best);
+  if (chosen.empty())
+    throw usage_error("--run", std::to_string(options.best),
+                      "a candidate that trains as sequential training does; here none does",
+                      "leave --run out, or run one of the others by its id");
   RunOptions run = options.run;
   run.interleave = true;
   const ScratchFolder scratch;
@@ -136,9 +141,9 @@ void check(const AdviseOptions& options) {
 ExitCode give_advice(const AdviseOptions& options, const Start& start) {
   const Question question = question_of(options);
   check_emulate_option(question.spec, options.run.emulated);
-  const auto [machine, file] = target_of(options.hardware, options.run.calibration);
+  const auto [machine, file] = target_of(options.hardware, options.run.calibration, start.progress);
   check_hosts(question.spec, options.hosts, machine);
-  note_staleness(file, start.progress);
+  note_other_software(file, start.progress);
   Knowledge knowledge = knowledge_of(machine, file, options.run.emulated);
   set_hosts(knowledge, options.hosts);
   const Advice advice = advise(question, knowledge);
@@ -147,6 +152,10 @@ ExitCode give_advice(const AdviseOptions& options, const Start& start) {
     case PredictFormat::csv: start.out << advice_csv(advice); break;
     case PredictFormat::json: start.out << advice_json(question, advice).dump(1) << '\n'; break;
   }
+  std::vector<std::string> dates;
+  for (const Candidate& one : advice.fitting)
+    if (one.is_simulated) dates.push_back(one.calibrated_on);
+  note_age(dates, start.progress);
   if (!advice.gap.empty()) start.progress.note(fmt::format("the data sheet predicts: {}", advice.gap));
   return options.best > 0 ? run_best(options, advice, start) : ExitCode::ok;
 }

@@ -28,14 +28,14 @@ std::string text_of(const AddedLaunch& added) {
   std::string text;
   if (added.behind) {
     const auto& spread = added.behind->spread;
-    text =
-        fmt::format("launch {} of these layers ({}), {:.1f} % {} than their medians before; spread between launches {}",
-                    added.behind->launches, counted(known.size(), "layer time"), std::abs(100 * relative),
-                    relative < 0 ? "shorter" : "longer", spread ? fmt::format("{:.1f} %", 100 * *spread) : "unknown");
+    text = fmt::format("launch {} of these layers ({}), {} {} than their medians before; spread between launches {}",
+                       added.behind->launches, counted(known.size(), "layer time"), human_share(std::abs(relative)),
+                       relative < 0 ? "shorter" : "longer", spread ? human_share(*spread) : "unknown");
   }
   if (!unknown.empty())
-    text += fmt::format("{}first launch of {} ({}): the spread is unknown", text.empty() ? "" : "; ",
-                        known.empty() ? "these layers" : "others", counted(unknown.size(), "layer time"));
+    text +=
+        fmt::format("{}first launch of {} ({}): {}", text.empty() ? "" : "; ",
+                    known.empty() ? "these layers" : "others", counted(unknown.size(), "layer time"), unknown_spread);
   for (const std::string& date : added.left_out)
     text += fmt::format("; the launch of {} is left out, newer ones have measured all that it did {} times", date,
                         analytic::most_launches);

@@ -146,7 +146,8 @@ Program::Program() {
        "How right predictions are on this machine: a set of cases in several passes, the model's error apart from the "
        "machine's drift, the noise beside",
        {"accuracy --out accuracy", "accuracy --where 'model=resnet18,np<=2' --passes 2 --out small",
-        "accuracy --out accuracy --judge --format csv > accuracy.csv"}},
+        "accuracy --out accuracy --judge --format csv > accuracy.csv",
+        "accuracy --judge --out accuracy --out accuracy-np4"}},
       accuracy_options(), judge_accuracy);
   add(app,
       {"plan",

@@ -56,7 +56,7 @@ void print(const std::vector<SelectedCase>& cases, const std::vector<Listed>& li
                mark(line, human_bytes(static_cast<double>(line.forecast->rank_bytes))), cases[i].id);
     guessed = guessed || line.forecast->cost_source != "calibrated";
   }
-  if (guessed) fmt::print(out, "~ from the data sheet, not measured here: {}\n", to_type("calibrate CASE"));
+  if (guessed) fmt::print(out, "~ from the data sheet, not measured: {}\n", to_type("calibrate CASE"));
 }
 
 /// What the last listing worked out is not worked out again.
@@ -108,8 +108,7 @@ ExitCode list_cases(const ListOptions& options, const Start& start) {
     start.out << (options.json ? table_json(*options.table).dump(1) + "\n" : table_text(*options.table));
     return ExitCode::ok;
   }
-  const analytic::MachineInfo machine = known_machine();
-  const CalibrationFile file = open_calibration(options.calibration, machine, true);
+  const auto [machine, file] = target_of("", options.calibration, start.progress);
   const Knowledge knowledge = knowledge_of(machine, file);
   const std::vector<SelectedCase> cases = select(options.selection, catalogue());
   const std::vector<Listed> lines = lines_of(cases, file, knowledge);

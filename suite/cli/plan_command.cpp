@@ -9,6 +9,7 @@
 
 #include "analytic/simulate/simulate.h"
 #include "analytic/simulate/steady_state.h"
+#include "base/units_text.h"
 #include "parallelism/plan/formats/print_csv.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/formats/print_svg.h"
@@ -27,7 +28,7 @@ namespace {
 /// Asynchronous plans have no step of their own: the bubble is the window's.
 std::string bubble_line(const plan::Plan& plan, const plan::Timeline& timeline, const analytic::TimeModel& times) {
   // A rounding error below zero would print as -0.0.
-  const auto percent = [](double fraction) { return fmt::format("{:.1f} %", 100 * std::max(0.0, fraction)); };
+  const auto percent = [](double fraction) { return human_share(std::max(0.0, fraction)); };
   const std::string isolated = percent(plan::bubble_fraction(plan, timeline));
   if (plan.asynchronous) return fmt::format("bubble {} ({} costs)\n", isolated, times.source());
   return fmt::format("bubble {} isolated, {} steady ({} costs)\n", isolated,
@@ -60,9 +61,8 @@ void add_options(CLI::App& app, PlanOptions& options) {
 }
 
 ExitCode print_plan(const PlanOptions& options, const Start& start) {
-  const analytic::MachineInfo machine = known_machine();
-  const CalibrationFile file = open_calibration(options.calibration, machine, true);
-  if (options.costs == PlanCosts::calibrated) note_staleness(file, start.progress);
+  const auto [machine, file] = target_of("", options.calibration, start.progress);
+  if (options.costs == PlanCosts::calibrated) note_other_software(file, start.progress);
   Knowledge knowledge = knowledge_of(machine, file, options.emulated);
   set_hosts(knowledge, options.hosts);
   const Subject subject =
@@ -71,6 +71,7 @@ ExitCode print_plan(const PlanOptions& options, const Start& start) {
   check_hosts(subject.spec, options.hosts, machine);
   const Forecast forecast = make_forecast(subject, knowledge, options.warmup, options.steps);
   if (options.costs == PlanCosts::calibrated) {
+    note_age({calibrated_on(forecast.predicted)}, start.progress);
     if (!forecast.gap.empty()) {
       start.progress.note(forecast.gap);
     } else if (forecast.cost_source == "data-sheet") {

@@ -118,19 +118,21 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   const bool sweeps = !setting.axes.empty();
   const std::vector<SelectedCase> cases = chosen_cases(options, setting.axes);
 
-  const auto [machine, file] = target_of(options.hardware, options.calibration);
+  const auto [machine, file] = target_of(options.hardware, options.calibration, start.progress);
   if (!options.hardware.empty()) setting.hardware = machine.sheet->name;
-  note_staleness(file, start.progress);
+  note_other_software(file, start.progress);
   Knowledge knowledge = knowledge_of(machine, file, options.emulated);
   set_hosts(knowledge, options.hosts);
 
   Output output(options.format.value_or(sweeps ? PredictFormat::csv : PredictFormat::text), setting, start.out);
   bool guessed = false;
+  std::vector<std::string> dates;
   for (const SelectedCase& chosen : cases) {
     Prediction prediction{.chosen = chosen, .outlook = {}, .reason = ""};
     try {
       prediction = predict_one(chosen, knowledge, options, setting);
       guessed = guessed || prediction.outlook->forecast.cost_source != "calibrated";
+      dates.push_back(calibrated_on(prediction.outlook->forecast.predicted));
       if (const std::string& gap = prediction.outlook->forecast.gap; !gap.empty() && !sweeps)
         start.progress.note(fmt::format("{}: {}", chosen.id, gap));
     } catch (const Error& error) {
@@ -140,9 +142,10 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
     output.add(prediction);
   }
   output.finish();
+  note_age(dates, start.progress);
   if (guessed && setting.hardware.empty())
     start.progress.note("costs are from the data sheet where marked; " +
-                        to_type("calibrate CASE measures this machine"));
+                        to_type("calibrate CASE measures the machine that it runs on"));
   return ExitCode::ok;
 }
 

@@ -19,6 +19,7 @@
 #include "results/record_json.h"
 #include "results/report/escape.h"
 #include "results/summary.h"
+#include "suite/machine/calibrate.h"
 #include "suite/run/what_if_option.h"
 
 namespace parabench::suite {
@@ -117,9 +118,9 @@ std::string origin(const Term& term) {
 /// Of which launches the calibrated terms are; "" where it is not known.
 std::string launches_text(const std::optional<LaunchesBehind>& behind) {
   if (!behind) return "";
-  if (behind->launches == 1) return ", of one launch: its spread is unknown";
+  if (behind->launches == 1) return fmt::format(", of one launch: {}", unknown_spread);
   return fmt::format(", of {} launches between {} and {}, {}", behind->launches, behind->first_date, behind->last_date,
-                     behind->spread ? fmt::format("spread {:.1f} %", 100 * *behind->spread) : "spread unknown");
+                     behind->spread ? "spread " + human_share(*behind->spread) : "spread unknown");
 }
 
 void print_terms(const Prediction& prediction, std::ostream& out) {

@@ -30,7 +30,8 @@ bool covers_pieces(std::vector<analytic::LayerTiming> timings, analytic::Measure
 
 /// Whether the layers were measured at the sizes of the plan's pieces, or at smaller and larger ones, with their
 /// backwards split where the plan's are, and what passes hold that add to gradients where the plan's do; the plan's
-/// collectives in groups of their own shape, and how fast samples are read from files.
+/// collectives in groups of their own shape, its messages among as many ranks; and how fast samples are read from
+/// files.
 bool covers(const analytic::Calibration& known, const Subject& subject, const plan::Plan& plan) {
   const auto inputs = models::boundaries(subject.model);
   const analytic::CalibrationScope scope = analytic::calibration_scope(plan);
@@ -38,6 +39,8 @@ bool covers(const analytic::Calibration& known, const Subject& subject, const pl
     if (!analytic::find_reduction_curve(known, subject.spec, shape)) return false;
   for (const auto& [collective, shape] : scope.shares)
     if (!analytic::find_share_curve(known, subject.spec, collective, shape)) return false;
+  for (const analytic::MessagePair& pair : scope.messages)
+    if (!known.point_to_point.contains(analytic::message_key(subject.spec, pair.between_hosts))) return false;
   const int busy = ranks_on_fullest_host(plan.placement, subject.spec.np);
   if (datasets::is_from_files(subject.dataset.source) && analytic::load_rate(known, subject.spec, busy) == 0)
     return false;

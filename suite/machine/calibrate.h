@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analytic/calibration/launches_behind.h"
@@ -20,6 +21,9 @@ bool is_measured(const Subject& subject, const Forecast& forecast, const analyti
 /// The cases to measure so that all are measured, in order: every runnable one, emulated ones apart, that is not
 /// measured in knowledge.calibration and will not be by the launches for those before it.
 std::vector<std::size_t> measured_first(const std::vector<Prepared>& cases, const Knowledge& knowledge);
+
+/// What a single launch does not tell, for messages.
+inline constexpr std::string_view unknown_spread = "the spread is unknown";
 
 /// A launch that was added to a calibration.
 struct AddedLaunch {

@@ -183,10 +183,16 @@ analytic::MachineInfo known_machine() {
   return machine;
 }
 
-Target target_of(const std::string& hardware, const std::string& calibration) {
+Target target_of(const std::string& hardware, const std::string& calibration, Progress& progress) {
   if (!hardware.empty()) return {analytic::find_hardware(hardware).machine, {}};
   Target target{known_machine(), {}};
   target.file = open_calibration(calibration, target.machine, true);
+  const auto& content = target.file.content;
+  if (content && content->machine.id != target.machine.id) {
+    target.machine = content->machine;
+    progress.note(
+        fmt::format("predictions are for {} ({}), whose calibration this is", target.machine.host, target.machine.cpu));
+  }
   return target;
 }
 

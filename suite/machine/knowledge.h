@@ -9,6 +9,7 @@
 #include "analytic/costs/emulation.h"
 #include "suite/protocol/offer.h"
 #include "suite/run/forecast.h"
+#include "suite/run/progress.h"
 
 namespace parabench::suite {
 
@@ -50,13 +51,15 @@ void remember(const protocol::Offer& capabilities, const analytic::MachineInfo& 
 /// this_machine(), with the GPUs that an earlier probe has found.
 analytic::MachineInfo known_machine();
 
-/// What predictions are for: the machine of a data sheet, or this one with its calibration.
+/// What predictions are for: the machine of a data sheet, or that of a calibration, which is this one where none is
+/// given.
 struct Target {
   analytic::MachineInfo machine;
   CalibrationFile file;
 };
-/// `hardware`: a sheet's name or file, "" for this machine. Throws what find_hardware() and open_calibration() throw.
-Target target_of(const std::string& hardware, const std::string& calibration);
+/// `hardware`: a sheet's name or file, "" for none. Says so where `calibration` is another machine's. Throws what
+/// find_hardware() and open_calibration() throw.
+Target target_of(const std::string& hardware, const std::string& calibration, Progress& progress);
 /// Throws usage_error for a calibration beside a sheet, of which nothing was calibrated.
 void check_target(const std::string& hardware, const std::string& calibration);
 

@@ -9,7 +9,7 @@
 
 namespace parabench::suite {
 
-/// Where this machine's lines are kept.
+/// Where a machine's lines are kept, on this one.
 std::filesystem::path listing_path(const analytic::MachineInfo& machine);
 
 /// Of all that lines follow from: the machine, the calibration's bytes and the program, told by its version, its commit

@@ -10,30 +10,41 @@
 #include "parabench_version.h"
 
 namespace parabench::suite {
+
 std::string software() { return fmt::format("parabench {} with LibTorch {}", program_version, program_libtorch); }
 
-std::string staleness(const analytic::Calibration& calibration, std::chrono::sys_seconds now) {
-  const std::string again = to_type("calibrate CASE --fresh") + " measures anew";
-  const auto measured = parse_utc(calibration.date);
-  const auto age = std::chrono::floor<std::chrono::days>(now - measured.value_or(now));
-  if (age > calibration_lasts)
-    return fmt::format("the calibration's newest launch is of {}, {} ago; {}", calibration.date,
-                       counted(age.count(), "day"), again);
+std::string other_software(const analytic::Calibration& calibration) {
   const auto launches = analytic::launches_in(calibration);
   const auto other = std::ranges::find_if(launches, [](const analytic::Calibration& launch) {
     return !launch.software.empty() && launch.software != software();
   });
   if (other == launches.end()) return "";
   const auto alike = std::ranges::count(launches, other->software, &analytic::Calibration::software);
-  return fmt::format("{} of {} of the calibration {} by {}, and this is {}; {}", alike,
+  return fmt::format("{} of {} of the calibration {} by {}, and this is {}; {} measures anew", alike,
                      counted(launches.size(), "launch", "launches"), alike == 1 ? "is" : "are", other->software,
-                     software(), again);
+                     software(), to_type("calibrate CASE --fresh"));
 }
 
-void note_staleness(const CalibrationFile& file, Progress& progress) {
+std::string age_of(const std::vector<std::string>& dates, std::chrono::sys_seconds now) {
+  const auto is_old = [&](const std::string& date) { return now - parse_utc(date).value_or(now) > calibration_lasts; };
+  const auto old = std::ranges::count_if(dates, is_old);
+  if (old == 0) return "";
+  const std::string& oldest = *std::ranges::min_element(
+      dates, {}, [](const std::string& date) { return parse_utc(date).value_or(std::chrono::sys_seconds::max()); });
+  return fmt::format(
+      "{} of {} {} calibrated last more than {} ago, on {}{}; {} adds a launch, with --fresh in place of the others",
+      old, counted(dates.size(), "case"), old == 1 ? "was" : "were", counted(calibration_lasts.count(), "day"), oldest,
+      old == 1 ? "" : " or later", to_type("calibrate CASE"));
+}
+
+void note_other_software(const CalibrationFile& file, Progress& progress) {
   if (!file.content) return;
+  if (const std::string note = other_software(*file.content); !note.empty()) progress.note(note);
+}
+
+void note_age(const std::vector<std::string>& dates, Progress& progress) {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  if (const std::string note = staleness(*file.content, now); !note.empty()) progress.note(note);
+  if (const std::string note = age_of(dates, now); !note.empty()) progress.note(note);
 }
 
 }  // namespace parabench::suite

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "analytic/calibration/calibration.h"
 #include "suite/machine/knowledge.h"
@@ -16,11 +17,15 @@ std::string software();
 /// After so long updates of the system, and what else changes in a machine, make a calibration doubtful.
 inline constexpr std::chrono::days calibration_lasts{30};
 
-/// Of the launches of a calibration, what speaks against predictions from them, with what to try: the newest is older
-/// than calibration_lasts, or other software measured some. "" where nothing does, and of launches that do not say.
-std::string staleness(const analytic::Calibration& calibration, std::chrono::sys_seconds now);
+/// What speaks against predictions from a calibration, with what to try: other software measured some of its launches.
+/// "" where nothing does, and of launches that do not say.
+std::string other_software(const analytic::Calibration& calibration);
+/// The same of cases that were calibrated last on these dates (calibrated_on(); "" of one that was not): more than
+/// calibration_lasts ago.
+std::string age_of(const std::vector<std::string>& dates, std::chrono::sys_seconds now);
 
-/// Says so of a file in use, now.
-void note_staleness(const CalibrationFile& file, Progress& progress);
+/// Say so: of a file in use, and of the cases that are predicted, now.
+void note_other_software(const CalibrationFile& file, Progress& progress);
+void note_age(const std::vector<std::string>& dates, Progress& progress);
 
 }  // namespace parabench::suite

@@ -2,10 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "base/called.h"
+#include "base/counted.h"
 #include "suite/machine/knowledge.h"
 #include "suite/run/run_plan.h"
 
 namespace parabench::suite {
+namespace {
+
+/// Passes of `accuracy`, which keep rounds, are of one launch each on purpose.
+void note_single_launches(const std::vector<Prepared>& cases, const RunOptions& options, Progress& progress) {
+  if (!options.rounds.empty()) return;
+  const auto single = std::ranges::count_if(cases, [](const Prepared& one) {
+    if (!one.runs() || one.finished || !one.forecast) return false;
+    const std::optional<LaunchesBehind>& behind = one.forecast->predicted.calibrated_by;
+    return behind && behind->launches == 1;
+  });
+  if (single == 0) return;
+  const std::string file = options.calibration.empty() ? "" : " --out " + options.calibration;
+  progress.note(fmt::format("{} {} predicted from one calibration launch: {}; {} adds launches",
+                            counted(single, "case"), single == 1 ? "is" : "are", unknown_spread,
+                            to_type(fmt::format("calibrate CASE --launches 3 --pause 5min{}", file))));
+}
+
+}  // namespace
 
 void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare_options, CalibrationFile& file,
                      const RunOptions& options, const Placements& placements, Workplace& workplace) {
@@ -28,6 +52,7 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
   for (const auto& one : cases)
     if (one.forecast && !one.forecast->gap.empty())
       workplace.progress.note(fmt::format("{}: {}", one.chosen.id, one.forecast->gap));
+  note_single_launches(cases, options, workplace.progress);
 }
 
 }  // namespace parabench::suite

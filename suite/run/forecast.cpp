@@ -92,27 +92,25 @@ analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& siz
   return costs;
 }
 
-/// What the calibration's launches tell of a prediction on this processor or GPU, and the interval that they widen: as
-/// if the whole machine were slower, or faster, by 1.96 of the deviations between launches. What emulated devices
-/// sleep for is what the calibration says.
+/// What the calibration's launches tell of a prediction: the date of its calibrated terms, which are as old as the
+/// newest launch behind the case's layers, and where that is not known as the newest of all. On this processor or GPU
+/// also the interval that launches widen: as if the whole machine were slower, or faster, by 1.96 of the deviations
+/// between them. What emulated devices sleep for is what the calibration says.
 void add_launches_behind(Predicted& predicted, const Subject& subject, const analytic::Sizes& sizes,
                          const Knowledge& knowledge, const plan::Plan& plan) {
-  if (is_emulated(subject.spec)) return;
   const analytic::Calibration& calibration = *knowledge.calibration;
   const auto rows = analytic::layer_rows(calibration, sizes, plan);
+  const std::optional<LaunchesBehind> behind = analytic::launches_behind(calibration, rows);
+  for (Term& term : predicted.terms)
+    if (term.cost_source == "calibrated") term.date = behind ? behind->last_date : calibration.date;
+  if (is_emulated(subject.spec)) return;
   predicted.canary_matrix_product_s = analytic::calibrated_matrix_product(calibration, rows, plan.spec.np);
-  predicted.calibrated_by = analytic::launches_behind(calibration, rows);
+  predicted.calibrated_by = behind;
   if (!predicted.calibrated_by || !predicted.calibrated_by->spread) return;
   const double half = 1.96 * *predicted.calibrated_by->spread * predicted.step_time_s;
   auto& [low, high] = predicted.interval_s;
   low = std::max(0.0, std::min(low, predicted.step_time_s - half));
   high = std::max(high, predicted.step_time_s + half);
-}
-
-/// Calibrated terms are as old as the calibration.
-void date_terms(Predicted& predicted, const Knowledge& knowledge) {
-  for (Term& term : predicted.terms)
-    if (term.cost_source == "calibrated") term.date = knowledge.calibration->date;
 }
 
 /// The segments whose forwards run again.
@@ -126,10 +124,11 @@ std::vector<bool> recomputed_segments(const plan::Plan& plan) {
 }
 
 /// Which reductions were measured on other numbers of hosts alone; "" for none.
-std::string derived_sums(const analytic::Calibration& calibration, const plan::Plan& plan) {
-  for (const GroupShape& shape : analytic::calibration_scope(plan).groups) {
-    if (analytic::find_reduction_curve(calibration, plan.spec, shape)) continue;
-    const auto similar = analytic::similar_shape(calibration, plan.spec, shape);
+std::string derived_sums(const analytic::Calibration& calibration, const Case& spec,
+                         const analytic::CalibrationScope& scope) {
+  for (const GroupShape& shape : scope.groups) {
+    if (analytic::find_reduction_curve(calibration, spec, shape)) continue;
+    const auto similar = analytic::similar_shape(calibration, spec, shape);
     if (similar)
       return fmt::format("sums among {} were not measured: those among {} are scaled by their rounds and bytes",
                          to_text(shape), to_text(*similar));
@@ -138,12 +137,25 @@ std::string derived_sums(const analytic::Calibration& calibration, const plan::P
 }
 
 /// Which collectives of shares half an all-reduce stands for; "" for none.
-std::string halved_sums(const analytic::Calibration& calibration, const plan::Plan& plan) {
-  for (const auto& [collective, shape] : analytic::calibration_scope(plan).shares)
-    if (!analytic::find_share_curve(calibration, plan.spec, collective, shape))
+std::string halved_sums(const analytic::Calibration& calibration, const Case& spec,
+                        const analytic::CalibrationScope& scope) {
+  for (const auto& [collective, shape] : scope.shares)
+    if (!analytic::find_share_curve(calibration, spec, collective, shape))
       return fmt::format("{} among {} were not measured: half an all-reduce stands for each",
                          collective == plan::OpKind::reduce_scatter ? "reduce-scatters" : "all-gathers",
                          to_text(shape));
+  return "";
+}
+
+/// Which messages were measured among other numbers of ranks alone; "" for none. Emulated devices, which have no
+/// communicator of their own, borrow all of theirs.
+std::string borrowed_messages(const analytic::Calibration& calibration, const Case& spec,
+                              const analytic::CalibrationScope& scope) {
+  if (is_emulated(spec)) return "";
+  for (const analytic::MessagePair& pair : scope.messages)
+    if (!calibration.point_to_point.contains(analytic::message_key(spec, pair.between_hosts)))
+      return fmt::format("messages {} among {} ranks were not measured: those among others stand in",
+                         pair.between_hosts ? "between hosts" : "within a host", spec.np);
   return "";
 }
 
@@ -155,8 +167,10 @@ std::string gap_of(const analytic::Calibration& calibration, const analytic::Siz
   if (!analytic::has_pass_bytes(calibration, sizes, plan))
     return "memory of passes that add to gradients, or of split backwards, was not measured: that of whole backwards "
            "that start gradients stands in, which is no less";
-  const std::string derived = derived_sums(calibration, plan);
-  return derived.empty() ? halved_sums(calibration, plan) : derived;
+  const analytic::CalibrationScope scope = analytic::calibration_scope(plan);
+  for (const auto& lack : {derived_sums, halved_sums, borrowed_messages})
+    if (std::string text = lack(calibration, plan.spec, scope); !text.empty()) return text;
+  return "";
 }
 
 }  // namespace
@@ -212,7 +226,6 @@ Predicted predict_what_if(const Subject& subject, const Knowledge& knowledge, co
   const auto [time, memory] = make_costs_of(subject, sizes, knowledge, forecast.cost_source, what_if);
   Predicted predicted =
       analytic::predict(forecast.plan, sizes, *time, *memory, protocol::default_warmup, protocol::default_steps);
-  date_terms(predicted, knowledge);
   if (forecast.cost_source == "calibrated") add_launches_behind(predicted, subject, sizes, knowledge, forecast.plan);
   return predicted;
 }
@@ -231,7 +244,6 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
         fits ? analytic::recompute_to_fit(made, sizes, *time, *memory, *subject.spec.memory, predicted_window) : made;
     plan::require_valid(forecast.plan);
     forecast.predicted = analytic::predict(forecast.plan, sizes, *time, *memory, usual.warmup, usual.steps);
-    date_terms(forecast.predicted, knowledge);
     if (source == std::string_view("calibrated"))
       add_launches_behind(forecast.predicted, subject, sizes, knowledge, forecast.plan);
     if (made.asynchronous && plan::window(made, warmup, steps).steps() != predicted_window) {
@@ -269,6 +281,12 @@ double longest_operation_s(const Subject& subject, const Knowledge& knowledge, c
     for (const plan::Lane& lane : plan.ranks[r.value].lanes)
       for (const plan::Op& op : lane.ops) longest = std::max(longest, costs.time->seconds(plan, r, op, plan.spec.np));
   return longest;
+}
+
+std::string calibrated_on(const Predicted& predicted) {
+  for (const Term& term : predicted.terms)
+    if (!term.date.empty()) return term.date;
+  return "";
 }
 
 double total_bytes(const Predicted& predicted) {

@@ -77,6 +77,9 @@ Predicted predict_what_if(const Subject& subject, const Knowledge& knowledge, co
 /// Predicted seconds of the longest operation of any rank.
 double longest_operation_s(const Subject& subject, const Knowledge& knowledge, const Forecast& forecast);
 
+/// When what a prediction was made from was measured last: the date of its calibrated terms, "" where it has none.
+std::string calibrated_on(const Predicted& predicted);
+
 /// Counted bytes of all ranks together.
 double total_bytes(const Predicted& predicted);
 

@@ -126,6 +126,10 @@ std::vector<Prepared> prepare_calibrated(const std::vector<SelectedCase>& chosen
   if (before) mark_finished(*before, cases);
   note_machine(cases, workplace);
   calibrate_first(cases, prepare_options, file, options, placements, workplace);
+  std::vector<std::string> dates;
+  for (const Prepared& one : cases)
+    if (one.forecast && one.runs() && !one.finished) dates.push_back(calibrated_on(one.forecast->predicted));
+  note_age(dates, workplace.progress);
   return cases;
 }
 
@@ -177,7 +181,7 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
   const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
-  note_staleness(file, progress);
+  note_other_software(file, progress);
   if (before && before->holds_something()) require_same_run(*before, describe_run(workplace, capabilities, file, argv));
   // What is only verified is predicted as if on one host.
   Placements placements;

@@ -93,11 +93,32 @@ TEST(Csv, IsEmptyWhereANumberIsNotFinite) {
 TEST(MainNumbers, EveryOneIsFoundInAFullRecord) {
   Record record = results().records[0];
   record.measured->baseline = Baseline{"a", 1.5, 0.75};
+  record.predicted->ranks[1].peak_memory.resident = 330 << 20;
   for (const MainNumber& number : main_numbers()) EXPECT_TRUE(number.of(record)) << number.name;
   for (const MainNumber& number : main_numbers())
     EXPECT_FALSE(number.of(skipped_record(record.id, "no GPU"))) << number.name;
   record.measured->ranks[0].breakdown_s.reset();
   for (const MainNumber& number : main_numbers()) EXPECT_TRUE(number.of(record)) << number.name;
+}
+
+/// A number of a record by its name.
+std::optional<double> number_of(const Record& record, std::string_view name) {
+  const auto found = std::ranges::find(main_numbers(), name, &MainNumber::name);
+  EXPECT_NE(found, main_numbers().end()) << name;
+  return found->of(record);
+}
+
+TEST(MainNumbers, ResidentMemoryIsPredictedBesideTheMeasuredWhereItIsKnown) {
+  Record record = results().records[0];
+  EXPECT_EQ(number_of(record, "peak_resident"), 300 << 20);
+  EXPECT_FALSE(number_of(record, "predicted_peak_resident")) << "no calibration knew it";
+  EXPECT_FALSE(number_of(record, "peak_resident_error"));
+  record.predicted->ranks[0].peak_memory.resident = 225 << 20;
+  record.predicted->ranks[1].peak_memory.resident = 375 << 20;
+  EXPECT_EQ(number_of(record, "predicted_peak_resident"), 375 << 20) << "of the rank that needs most";
+  EXPECT_EQ(number_of(record, "peak_resident_error"), 0.25);
+  for (RankMeasured& rank : record.measured->ranks) rank.peak_memory.resident = 0;
+  EXPECT_FALSE(number_of(record, "peak_resident_error")) << "it was not measured";
 }
 
 TEST(OpenMetrics, KeepsToItsGrammar) {

@@ -85,6 +85,20 @@ TEST(MeanErrors, KeepCheckedUncheckedAndEmulatedRowsApart) {
   EXPECT_FALSE(means[2].peak_memory) << "nothing is counted there";
 }
 
+TEST(MeanErrors, NoiseIsOfLaunchesWhereThatOfAllRowsIs) {
+  std::vector<Record> records(3, ok_record(gpipe, 400));
+  records[0].error->noise_floor = NoiseFloor{0.25, true};
+  records[1].error->noise_floor = NoiseFloor{0.5, true};
+  records[2].error->noise_floor = std::nullopt;
+  NoiseFloor noise = mean_errors(records).at(0).noise_floor.value();
+  EXPECT_DOUBLE_EQ(noise.relative, 0.375) << "over rows that have one";
+  EXPECT_TRUE(noise.of_launches);
+  records[2].error->noise_floor = NoiseFloor{0.75, false};
+  noise = mean_errors(records).at(0).noise_floor.value();
+  EXPECT_DOUBLE_EQ(noise.relative, 0.5);
+  EXPECT_FALSE(noise.of_launches);
+}
+
 TEST(Baseline, NeitherComesFromNorGoesToARowThatDoesNotCount) {
   for (const Record& bad : rows_that_do_not_count()) {
     std::vector<Record> records = {ok_record(sequential, 200), bad};

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <sstream>
 
 #include "base/file.h"
@@ -103,6 +104,49 @@ TEST_F(AccuracyTest, KeepsPairedRoundsAndPredictsThemAnew) {
   EXPECT_NEAR(judged()["cases"][0]["paired"], recorded, 1e-9) << "as it was when it ran";
 }
 
+TEST_F(AccuracyTest, PassesOfSeveralFoldersAreJudgedTogether) {
+  ASSERT_EQ(run({"accuracy", gpipe, sequential, "--passes", "1", "--out", "one", "--steps", "5"}).code, 0);
+  ASSERT_EQ(run({"accuracy", gpipe, "--passes", "1", "--out", "two", "--steps", "5"}).code, 0);
+  json calibration = read_json(path("one/pass-1.calibration.json"));
+  for (json& launch : calibration["launches"]) launch["date"] = "2025-12-31T20:00:00Z";
+  write_atomically(path("one/pass-1.calibration.json"), calibration.dump());
+  const auto judged = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"accuracy", "--judge", "--format", "json", "--out", "one", "--out", "two"};
+    words.insert(words.end(), more.begin(), more.end());
+    const json document = json::parse(run(words).out);
+    std::map<std::string, json> cases;
+    for (const json& one : document["cases"]) cases[one["id"].get<std::string>()] = one;
+    return cases;
+  };
+  std::map<std::string, json> cases = judged({});
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[gpipe]["passes"], 2);
+  EXPECT_EQ(cases[sequential]["passes"], 1);
+  EXPECT_TRUE(cases[gpipe]["held_out"].is_number());
+  EXPECT_EQ(cases[gpipe]["stale"], nullptr) << "the older calibration is the other folder's";
+  EXPECT_EQ(judged({gpipe}).size(), 1u) << "behind a folder stands a case";
+
+  json other = read_json(path("two/pass-1.json"));
+  other["calibration"]["machine_id"] = "another";
+  write_atomically(path("two/pass-1.json"), other.dump());
+  const Outcome machines = run({"accuracy", "--judge", "--out", "one", "--out", "two"});
+  EXPECT_EQ(machines.code, 2);
+  EXPECT_THAT(machines.err, HasSubstr("passes of one machine"));
+}
+
+TEST_F(AccuracyTest, SeveralFoldersAreForJudgingAloneAndEachOnce) {
+  ASSERT_EQ(run({"accuracy", gpipe, "--passes", "1", "--out", "one", "--steps", "5"}).code, 0);
+  const Outcome not_judged = run({"accuracy", gpipe, "--out", "one", "--out", "two"});
+  EXPECT_EQ(not_judged.code, 2);
+  EXPECT_THAT(not_judged.err, HasSubstr("try --judge"));
+  const Outcome twice = run({"accuracy", "--judge", "--out", "one", "--out", "one/"});
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_THAT(twice.err, HasSubstr("each folder once"));
+  const Outcome missing = run({"accuracy", "--judge", "--out", "one", "--out", "nowhere"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("got 'nowhere', expected a folder with pass-1.json"));
+}
+
 TEST_F(AccuracyTest, AGivenCalibrationServesAllPassesAndACopyStaysWithEach) {
   ASSERT_EQ(run({"accuracy", gpipe, "--passes", "2", "--out", "acc", "--steps", "5", "--calibration", "own.json"}).code,
             0);
@@ -154,6 +198,38 @@ TEST_F(AccuracyTest, AnInterruptedPassGoesOnByTheSameCommand) {
   EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge"}).out, StartsWith("1 case in"));
   EXPECT_EQ(run(words).code, 0);
   EXPECT_EQ(count_launches("measure"), 2);
+}
+
+TEST_F(AccuracyTest, APassThatLacksChosenCasesIsToldAndNotRunAgain) {
+  const auto accuracy = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "accuracy");
+    words.insert(words.end(), {"--passes", "1", "--out", "acc", "--steps", "5"});
+    return run(words);
+  };
+  ASSERT_EQ(accuracy({gpipe}).code, 0);
+  const std::size_t before = launches().size();
+  const Outcome more = accuracy({gpipe, sequential});
+  EXPECT_EQ(more.code, 0);
+  EXPECT_THAT(more.err, HasSubstr("pass 1 holds 1 of the 2 chosen cases; choose another folder with --out"));
+  EXPECT_THAT(more.out, StartsWith("1 case in"));
+  EXPECT_THAT(accuracy({gpipe}).err, testing::Not(HasSubstr("chosen cases")));
+  EXPECT_EQ(launches().size(), before);
+}
+
+TEST_F(AccuracyTest, AFolderOfAnotherMachineIsRefusedBeforeAnythingRuns) {
+  const auto accuracy = [&](const std::string& passes) {
+    return run({"accuracy", gpipe, "--passes", passes, "--out", "acc", "--steps", "5"});
+  };
+  ASSERT_EQ(accuracy("1").code, 0);
+  json theirs = read_json(path("acc/pass-1.json"));
+  theirs["calibration"]["machine_id"] = "another";
+  write_atomically(path("acc/pass-1.json"), theirs.dump());
+  const std::size_t before = launches().size();
+  const Outcome outcome = accuracy("2");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("expected passes of one machine, another"));
+  EXPECT_EQ(launches().size(), before);
+  EXPECT_EQ(accuracy("1").code, 0) << "nothing is to be run: it is judged";
 }
 
 TEST_F(AccuracyTest, APassThatHasNotEndedCannotBeJudgedYet) {

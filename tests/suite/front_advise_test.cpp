@@ -67,9 +67,19 @@ TEST_F(AdviseTest, TheBestAreRunAndComparedWithThePredictedBest) {
   EXPECT_THAT(measured, testing::ElementsAre(first, second, first, second, first, second)) << "by turns";
 }
 
+TEST_F(AdviseTest, WhereNothingTrainsAsSequentialTrainingDoesAllAreShownAndNoneIsRun) {
+  const Outcome shown = ask({"--keys", "compress:bf16"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("train otherwise than sequential training"), HasSubstr("compress:bf16")));
+  const Outcome refused = ask({"--keys", "compress:bf16", "--run", "1"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--run: got '1', expected a candidate that trains as sequential training does"));
+}
+
 TEST_F(AdviseTest, BadQuestionsAreRefusedWithWhatToTry) {
   EXPECT_THAT(ask({"--keys", "micro:4"}).err,
               HasSubstr("--keys: got 'micro:4', expected keys that advise does not choose itself"));
+  EXPECT_THAT(ask({"--keys", "zero:1"}).err, HasSubstr("keys that advise does not choose itself"));
   EXPECT_THAT(ask({"--keys", "memory:1GB"}).err, HasSubstr("try --memory"));
   EXPECT_THAT(ask({"--keys", "thread:4"}).err, HasSubstr("threads"));
   EXPECT_THAT(ask({"--memory", "1kB"}).err, HasSubstr("is predicted to need"));

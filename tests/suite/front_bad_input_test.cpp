@@ -9,6 +9,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 using BadInputTest = FrontTest;
 
@@ -223,38 +224,65 @@ TEST_F(BadInputTest, TruncatedAndForeignCalibrationsAreNamed) {
   }
 }
 
-TEST_F(BadInputTest, ACalibrationOfAnotherMachinePredictsButDoesNotRun) {
+const std::string perceptron = "mlp[layers=8]/cifar10-synthetic/sequential/np:1/batch:8";
+const std::vector<std::string> advise_on_perceptron = {
+    "advise", "--model", "mlp[layers=8]", "--dataset", "cifar10-synthetic", "--np", "1", "--batch", "8"};
+
+TEST_F(BadInputTest, ACalibrationOfAnotherMachinePredictsThatOneAndDoesNotRun) {
   ASSERT_EQ(run({"calibrate", gpipe, "--out", "mine.json"}).code, 0);
   nlohmann::json calibration = results("mine.json");
-  calibration["machine"]["id"] = "another";
+  nlohmann::json& machine = calibration["machine"];
+  machine["id"] = "another";
+  machine["host"] = "node7";
+  machine["cpu"] = "Fast CPU";
+  machine["frequency_hz"] = 1e12;
   write_atomically(path("theirs.json"), calibration.dump());
   const Outcome outcome = run({"run", gpipe, "--calibration", "theirs.json"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("another"));
-  EXPECT_EQ(run({"predict", gpipe, "--calibration", "theirs.json"}).code, 0);
+
+  const auto told = HasSubstr("predictions are for node7 (Fast CPU), whose calibration this is");
+  const std::vector<std::vector<std::string>> commands = {
+      {"predict", gpipe}, {"plan", gpipe}, {"list", gpipe}, advise_on_perceptron};
+  for (std::vector<std::string> words : commands) {
+    words.insert(words.end(), {"--calibration", "theirs.json"});
+    const Outcome theirs = run(words);
+    EXPECT_EQ(theirs.code, 0) << theirs.err;
+    EXPECT_THAT(theirs.err, told) << words.front();
+    words.back() = "mine.json";
+    EXPECT_THAT(run(words).err, Not(HasSubstr("predictions are for"))) << words.front();
+  }
+  // What the file lacks is of that machine's data sheet, too.
+  const auto predicted_s = [&](const std::string& file) {
+    const Outcome lacking = run({"predict", gpipe + "/threads:2", "--json", "--calibration", file});
+    EXPECT_THAT(lacking.err, HasSubstr("the data sheet predicts"));
+    return nlohmann::json::parse(lacking.out)[0]["predicted"]["step_time_s"].get<double>();
+  };
+  EXPECT_LT(predicted_s("theirs.json"), predicted_s("mine.json"));
 }
 
 TEST_F(BadInputTest, ACalibrationOfLongAgoOrOfOtherSoftwareIsTold) {
-  ASSERT_EQ(run({"calibrate", gpipe, "--out", "mine.json"}).code, 0);
+  ASSERT_EQ(run({"calibrate", gpipe, perceptron, "--out", "mine.json"}).code, 0);
   nlohmann::json calibration = results("mine.json");
-  nlohmann::json& launch = calibration["launches"][0];
-  EXPECT_THAT(launch["software"].get<std::string>(), AllOf(HasSubstr("parabench "), HasSubstr(" with LibTorch ")));
-  const std::vector<std::vector<std::string>> commands = {
-      {"predict", gpipe},
-      {"plan", gpipe, "--cost", "calibrated"},
-      {"run", gpipe, "--json", "results.json"},
-      {"advise", "--model", "mlp[layers=8]", "--dataset", "cifar10-synthetic", "--np", "2", "--batch", "8"}};
+  EXPECT_THAT(calibration["launches"][0]["software"].get<std::string>(),
+              AllOf(HasSubstr("parabench "), HasSubstr(" with LibTorch ")));
+  const std::vector<std::vector<std::string>> commands = {{"predict", gpipe},
+                                                          {"plan", gpipe, "--cost", "calibrated"},
+                                                          {"run", gpipe, "--json", "results.json"},
+                                                          advise_on_perceptron};
   const auto expect_note = [&](const std::string& date, const std::string& by, const std::string& note) {
-    launch["date"] = date;
-    launch["software"] = by;
+    for (nlohmann::json& launch : calibration["launches"]) {
+      launch["date"] = date;
+      launch["software"] = by;
+    }
     write_atomically(path("old.json"), calibration.dump());
     for (std::vector<std::string> words : commands) {
       words.insert(words.end(), {"--calibration", "old.json"});
       EXPECT_THAT(run(words).err, HasSubstr(note)) << words.front();
     }
   };
-  expect_note("2020-01-01T00:00:00Z", "", "the calibration's newest launch is of 2020-01-01T00:00:00Z");
-  expect_note("2999-01-01T00:00:00Z", "parabench 0.0", "1 of 1 launch of the calibration is by parabench 0.0");
+  expect_note("2020-01-01T00:00:00Z", "", "calibrated last more than 30 days ago, on 2020-01-01T00:00:00Z");
+  expect_note("2999-01-01T00:00:00Z", "parabench 0.0", "2 of 2 launches of the calibration are by parabench 0.0");
 }
 
 TEST_F(BadInputTest, AFileThatHoldsNoResultsIsNotReplaced) {

@@ -37,7 +37,7 @@ TEST_F(CommandsTest, WhatToTypeIsWhatWasTyped) {
   set("PARABENCH_CALLED", "./parabench");
   EXPECT_THAT(run({"list", "--help"}).out,
               AllOf(HasSubstr("Usage: ./parabench list [OPTIONS]"), HasSubstr("  ./parabench list --strategies\n")));
-  EXPECT_THAT(run({"list", gpipe}).out, HasSubstr("not measured here: ./parabench calibrate CASE\n"));
+  EXPECT_THAT(run({"list", gpipe}).out, HasSubstr("not measured: ./parabench calibrate CASE\n"));
   EXPECT_THAT(run({"plan"}).err, HasSubstr("try ./parabench plan --help"));
   EXPECT_THAT(run({"calibrate", gpipe, "--no-such"}).err, HasSubstr("an option of ./parabench calibrate"));
 }
@@ -214,7 +214,7 @@ TEST_F(CommandsTest, CalibrateAddsALaunchAndPredictionsAreOfAllOfThem) {
   EXPECT_EQ(one["calibrated_by"]["launches"], 1);
   EXPECT_EQ(one["calibrated_by"]["spread_relative"], nullptr);
   EXPECT_THAT(run({"predict", gpipe, "--calibration", "c.json"}).out,
-              HasSubstr("terms, of one launch: its spread is unknown\n"));
+              HasSubstr("terms, of one launch: the spread is unknown\n"));
 
   set("FAKE_RANK", "gpipe|calibrate|drifted|0");
   const Outcome again = run(calibrate);

@@ -189,7 +189,10 @@ TEST_F(RunTest, AWindowIsRoundedUpToWholeRoundsAndSaysSo) {
 }
 
 TEST_F(RunTest, CalibratesAndProbesOnlyOnce) {
-  ASSERT_EQ(run({"run", gpipe}).code, 0);
+  const Outcome first = run({"run", gpipe});
+  ASSERT_EQ(first.code, 0);
+  EXPECT_THAT(first.err, HasSubstr("1 case is predicted from one calibration launch: the spread is unknown; "));
+  EXPECT_THAT(first.err, HasSubstr("calibrate CASE --launches 3 --pause 5min adds launches\n"));
   const Outcome second = run({"run", gpipe});
   EXPECT_EQ(second.code, 0);
   EXPECT_EQ(count_launches("probe"), 1);

@@ -278,6 +278,26 @@ TEST(Texts, MarkAnErrorThatIsWithinTheNoise) {
   EXPECT_THAT(report_latex_table(report_of({record})), AllOf(HasSubstr("& $4.0$ &"), Not(HasSubstr("ast"))));
 }
 
+TEST(Page, ErrorsByStrategyHaveNoiseAndPairedErrorsBesideThemWhereThereAreSome) {
+  Record first = ok_record(gpipe, 100), second = ok_record(gpipe + "/micro:8", 100);  // whose errors are 5 %
+  first.error->noise_floor = NoiseFloor{0.08, true};
+  second.error->noise_floor = NoiseFloor{0.06, false};
+  const auto by_strategy = [](const std::string& page) {
+    return between(page, "<table id=\"by-strategy\"", "</table>");
+  };
+  const std::string page = report_page(report_of({first, second}));
+  EXPECT_THAT(by_strategy(page),
+              AllOf(HasSubstr("<th scope=\"col\">Step time</th><th scope=\"col\">Noise</th>"),
+                    HasSubstr("<td data-v=\"0.07\">~7.0 %, within</td><td data-v=\"0.05\">5.0 %</td>")))
+      << "the mean of both, of which one is the calibration's";
+  EXPECT_THAT(page, HasSubstr("of step time, 2 checked records; noise ~7.0 %, within; paired 5.0 %</li>"));
+  first.error->noise_floor = std::nullopt;
+  first.error->paired_step_time_relative = std::nullopt;
+  const std::string without = report_page(report_of({first}));
+  EXPECT_THAT(by_strategy(without), AllOf(Not(HasSubstr("Noise")), Not(HasSubstr("Paired"))));
+  EXPECT_THAT(without, HasSubstr("of step time, 1 checked record</li>"));
+}
+
 TEST(LatexTable, OfManyRowsMayBreakOverPages) {
   const std::string table = report_latex_table(report_of(std::vector<Record>(60, ok_record(gpipe, 100))));
   EXPECT_THAT(table, AllOf(HasSubstr("\\begin{longtable}"), HasSubstr("\\endhead"), HasSubstr("\\end{longtable}")));

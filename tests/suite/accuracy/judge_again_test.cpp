@@ -178,6 +178,24 @@ TEST(JudgeAgain, StaleIsTheLatestThatIsOlderByTwoHours) {
   EXPECT_EQ(stale_calibration(passes, passes[4]), nullptr);
 }
 
+TEST(JudgeAgain, StaleIsOfTheSameFolder) {
+  std::vector<Pass> passes = {pass_of("2026-01-01T23:00:00Z"), pass_of("2026-01-02T09:30:00Z"), pass_of(date)};
+  passes[1].folder = "another";
+  EXPECT_EQ(stale_calibration(passes, passes[2]), &*passes[0].calibration);
+  EXPECT_EQ(stale_calibration(passes, passes[1]), nullptr);
+}
+
+TEST(JudgeAgain, DdlbenchsEquationsAreThoseOfTheProgramThatJudges) {
+  std::vector<Pass> passes = {pass_of(date)};
+  results::Record& record = passes[0].results.records[0];
+  const double step_s = results::ddlbench_step_time(*record.predicted).value();
+  record.predicted->second_opinion_step_time_s.clear();
+  std::vector<results::JudgedCase> cases = results::judged_cases(std::vector{passes[0].results});
+  ASSERT_FALSE(cases[0].ddlbench);
+  judge_again(cases, passes, false);
+  EXPECT_NEAR(cases[0].ddlbench.value(), step_s / record.measured->step_time_s.median - 1, 1e-9);
+}
+
 TEST(JudgeAgain, SetsMediansOverPassesAndAblatesWhereAsked) {
   const std::vector<Pass> passes = {pass_of("2026-01-01T00:00:00Z"), pass_of(date)};
   std::vector<results::ResultsFile> files;

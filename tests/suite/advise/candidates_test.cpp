@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 
 #include "base/case_id.h"
 #include "parallelism/plan/strategies/check_case.h"
@@ -48,6 +49,27 @@ TEST(Candidates, HaveTheMeshesMicroBatchesAndRecomputationOfAPipeline) {
   EXPECT_EQ(copies, (std::set{1, 2}));
   EXPECT_EQ(micro, (std::set{2, 4, 8, 16, 32}));
   EXPECT_EQ(recompute, (std::set{Recompute::none, Recompute::all, Recompute::except_last}));
+}
+
+TEST(Candidates, ShareStatesOrNotWhereAPipelineHasCopies) {
+  std::set<std::pair<int, int>> found;  // copies and zero
+  int pipelines = 0, shared = 0;
+  for (const Case& spec : candidates(question).cases) {
+    if (spec.strategy.name == "1f1b") found.insert({spec.dp, spec.zero});
+    pipelines += spec.dp > 1;
+    shared += spec.zero == 1;
+    EXPECT_TRUE(spec.zero == 0 || spec.dp > 1) << to_id(spec);
+  }
+  EXPECT_EQ(found, (std::set<std::pair<int, int>>{{1, 0}, {2, 0}, {2, 1}}));
+  EXPECT_EQ(pipelines, 2 * shared) << "as many of either kind";
+}
+
+TEST(Candidates, OfCompressedGradientsTrainOtherwise) {
+  const auto found = candidates(question + "/compress:powersgd").cases;
+  EXPECT_FALSE(found.empty());
+  for (const Case& spec : found) EXPECT_FALSE(trains_as_sequential(spec)) << to_id(spec);
+  EXPECT_FALSE(trains_as_sequential(parse_case("mlp/mnist-synthetic/parameter-server[mode=async]/np:3/batch:8")));
+  EXPECT_TRUE(trains_as_sequential(parse_case("mlp/mnist-synthetic/parameter-server/np:3/batch:8")));
 }
 
 TEST(Candidates, SpareNoLastMicroBatchWhereThereIsOne) {

@@ -52,6 +52,7 @@ TEST(Choices, OfWhatIsTheSameButForChosenKeysAreOneQuestion) {
 
 TEST(Choices, LeaveOutWhatTrainsOtherwise) {
   std::vector<results::JudgedCase> cases = {judged("pipedream/np:2/batch:32", 1, 1),
+                                            judged("parameter-server[mode=async]/np:2/batch:32", 1, 1),
                                             judged("gpipe/np:2/batch:32", 2, 2)};
   EXPECT_TRUE(judge_choices(cases).empty());
 }

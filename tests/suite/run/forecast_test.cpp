@@ -85,6 +85,33 @@ TEST(Forecast, OfACaseOnSeveralHostsTakesNothingFromOneHostsCurves) {
   EXPECT_EQ(placement_of(knowledge, threads.spec), Placement{}) << "threads are of one process";
 }
 
+TEST(Forecast, TermsAreAsOldAsTheNewestLaunchBehindTheCase) {
+  const auto subject_of = [](const std::string& rest) {
+    return make_subject(parse_case("mlp[layers=2]/mnist-synthetic/sequential/np:1/" + rest));
+  };
+  const auto launch_of = [&](const std::string& rest, const std::string& date) {
+    const Subject subject = subject_of(rest);
+    const plan::Plan plan = make_forecast(subject, nothing_measured, 5, 20).plan;
+    analytic::Calibration launch = analytic::promised_calibration(plan, subject.model, nothing_measured.machine);
+    launch.date = date;
+    return launch;
+  };
+  const std::string old = "2026-01-01T00:00:00Z", today = "2026-03-01T00:00:00Z";
+  analytic::Calibration known = launch_of("batch:8", old);
+  analytic::merge(known, launch_of("batch:32", today));
+  ASSERT_EQ(known.date, today);
+  const Knowledge knowledge{.machine = nothing_measured.machine, .calibration = &known};
+  const auto date_of = [&](const std::string& rest) {
+    const Predicted predicted = make_forecast(subject_of(rest), knowledge, 5, 20).predicted;
+    for (const Term& term : predicted.terms) EXPECT_EQ(term.date, calibrated_on(predicted)) << rest << ' ' << term.name;
+    return calibrated_on(predicted);
+  };
+  EXPECT_EQ(date_of("batch:8"), old);
+  EXPECT_EQ(date_of("batch:32"), today);
+  EXPECT_EQ(date_of("batch:8/device:emulated"), old);
+  EXPECT_EQ(date_of("batch:8/threads:2"), "") << "nobody measured it";
+}
+
 // The first steps fill an asynchronous pipeline and the last ones drain it; the median is not theirs.
 TEST(Forecast, OfAsynchronousPipelinesIsTheSteadyState) {
   for (const char* id :

@@ -101,7 +101,9 @@ std::optional<double> per_rank_s(const Case& spec, const std::map<std::string, R
 
 void require_machine(const ResultsFile& pass, std::string_view machine) {
   if (!pass.calibration || pass.calibration->machine_id == machine) return;
-  throw usage_error("accuracy", machine, fmt::format("passes of one machine, {}", pass.calibration->machine_id),
+  throw usage_error("accuracy", machine,
+                    fmt::format("passes of one machine, {} (of the pass that is predicted from {})",
+                                pass.calibration->machine_id, pass.calibration->file),
                     "keep each machine's passes in folders of their own, and judge these apart");
 }
 

@@ -40,7 +40,8 @@ struct JudgedCase {
 /// By DDLBench's equations, which are among the second opinions; nullopt where they have none.
 std::optional<double> ddlbench_step_time(const Predicted& predicted);
 
-/// Throws usage_error where the pass is of another machine than the one with this id (CalibrationOrigin::machine_id).
+/// Throws usage_error where the pass is of another machine than the one with this id (CalibrationOrigin::machine_id);
+/// it names the pass by its calibration's file.
 void require_machine(const ResultsFile& pass, std::string_view machine);
 
 /// The cases of passes over a set, by id. A case counts in a pass as in counts(); whether it trains what its reference

@@ -39,7 +39,7 @@ LayerKey layer_key(const std::string& signature, bool first, const Case& spec, i
 }
 
 std::string segment_signature(std::span<const std::string> layers) {
-  return fmt::format("{}", fmt::join(layers, " > "));
+  return fmt::format("{}", fmt::join(layers, segment_joint));
 }
 
 RankCountKey reduction_key(const Case& spec, const GroupShape& shape) {

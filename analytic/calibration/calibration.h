@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analytic/calibration/machine.h"
@@ -19,7 +20,9 @@ namespace parabench::analytic {
 
 /// What a layer's time depends on, besides the number of samples.
 struct LayerKey {
-  std::string layer;  ///< signature(layer, input shape), "+first" appended when its input needs no gradient
+  /// signature(layer, input shape), or segment_signature() of several; "+first" appended when its input needs no
+  /// gradient.
+  std::string layer;
   Precision precision = Precision::fp32;
   Layout layout = Layout::contiguous;
   int threads = 1;
@@ -40,7 +43,7 @@ struct SplitTiming {
   bool operator==(const SplitTiming&) const = default;
 };
 
-/// Medians of a layer in its chain, for one number of samples.
+/// Medians of a layer, or of a segment, in its chain, for one number of samples.
 struct LayerTiming {
   int samples = 0;
   double forward_s = 0, backward_s = 0;
@@ -103,7 +106,8 @@ struct Calibration {
   std::optional<int> ranks;      ///< of the launch, on all of which its canary was timed; nullopt: of several, unknown
   std::optional<Canary> canary;  ///< of the launch; nullopt: of several, on GPUs, unknown
   std::vector<Calibration> launches;  ///< that it was combined from, by date; empty: it is one launch's itself
-  std::map<LayerKey, std::vector<LayerTiming>> layers;       ///< ascending samples
+  /// Ascending samples. In files those of single layers; paired rounds have the segments of their plan.
+  std::map<LayerKey, std::vector<LayerTiming>> layers;
   std::map<RankCountKey, Curve> all_reduce;                  ///< in place, all ranks take part
   std::map<RankCountKey, Curve> reduce_scatter, all_gather;  ///< likewise, of even shares; where a plan has them
   std::map<RankCountKey, Curve> point_to_point;              ///< one way, half a ping-pong
@@ -147,6 +151,8 @@ LoadKey load_key(const Case& spec);
 LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks);
 /// The same where models::signature() of both is known.
 LayerKey layer_key(const std::string& signature, bool first, const Case& spec, int busy_ranks);
+/// Between the layers of a segment's signature, in no layer's own.
+inline constexpr std::string_view segment_joint = " > ";
 /// The signature of consecutive layers that are one segment, by their own; of one layer its own.
 std::string segment_signature(std::span<const std::string> layers);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -38,12 +37,16 @@ double at_busy(const RatesByBusy& rates, int ranks) {
 /// Where the model has the segment of several layers that has this signature.
 std::vector<LayerRange> ranges_of(const std::string& signature, const Sizes& sizes) {
   std::vector<LayerRange> found;
+  if (signature.find(segment_joint) == std::string::npos) return found;
   const auto layers = static_cast<int>(sizes.model().layers.size());
   for (int first = 0; first < layers; ++first) {
-    std::string joined = sizes.signature(first);
-    for (int count = 2; first + count <= layers && signature.starts_with(joined); ++count) {
-      joined = segment_signature(std::array{joined, sizes.signature(first + count - 1)});
-      if (signature == layer_key(joined, first == 0, {}, 1).layer) found.push_back({first, count});
+    const std::string end = layer_key("", first == 0, {}, 1).layer;
+    std::string_view rest = signature;
+    for (int l = first; l < layers && rest.starts_with(sizes.signature(l)); ++l) {
+      rest.remove_prefix(sizes.signature(l).size());
+      if (rest == end && l > first) found.push_back({first, l - first + 1});
+      if (!rest.starts_with(segment_joint)) break;
+      rest.remove_prefix(segment_joint.size());
     }
   }
   return found;
@@ -71,19 +74,19 @@ std::optional<Curve> find_message_curve(const Calibration& calibration, const Ca
 }  // namespace
 
 MeasuredLayers::MeasuredLayers(const Calibration& calibration, const Sizes& sizes) {
-  for (int l = 0; l < std::ssize(sizes.model().layers); ++l)
-    layers_.push_back(
-        resolved(calibration, sizes.model().layers[l].name, layer_key(sizes.signature(l), l == 0, {}, 1).layer));
+  for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
+    layers_.push_back(measured_as(layer_key(sizes.signature(l), l == 0, {}, 1).layer, calibration));
+    layers_.back().name = sizes.model().layers[l].name;
+  }
   for (const auto& [key, timings] : calibration.layers)
     for (const LayerRange& range : ranges_of(key.layer, sizes))
-      if (!segments_.contains(range)) segments_.emplace(range, resolved(calibration, "segment", key.layer));
+      if (!segments_.contains(range)) segments_.emplace(range, measured_as(key.layer, calibration));
 }
 
-MeasuredLayers::Layer MeasuredLayers::resolved(const Calibration& calibration, std::string name,
-                                               std::string signature) {
-  Layer layer{.name = std::move(name), .signature = std::move(signature), .of = {}};
-  for (auto at = calibration.layers.lower_bound({.layer = layer.signature, .busy_ranks = 0});
-       at != calibration.layers.end() && at->first.layer == layer.signature; ++at) {
+MeasuredLayers::Layer MeasuredLayers::measured_as(const std::string& signature, const Calibration& calibration) {
+  Layer layer{.signature = signature};
+  for (auto at = calibration.layers.lower_bound({.layer = signature, .busy_ranks = 0});
+       at != calibration.layers.end() && at->first.layer == signature; ++at) {
     const LayerKey& key = at->first;
     for (const Measured what : all_measured) {
       std::vector<LayerTiming> timings = at->second;

@@ -38,8 +38,8 @@ class MeasuredLayers {
   double at(const Case& spec, int layer, int samples, int busy_ranks, const LayerFigure& figure) const;
   /// Whether that was measured with so many busy ranks, or more.
   bool has(const Case& spec, int layer, int busy_ranks, Measured what) const;
-  /// The same of a segment of several layers, where it was measured as one, for no fewer samples than asked and no
-  /// more; nullopt elsewhere. Layers by themselves tell better what other samples take.
+  /// The same of a segment of several layers, where it was measured as one and the number of samples lies within the
+  /// measured ones; nullopt elsewhere. What other samples take layers by themselves tell better.
   std::optional<double> of_segment(const Case& spec, const LayerRange& layers, int samples, int busy_ranks,
                                    const LayerFigure& figure) const;
 
@@ -55,15 +55,15 @@ class MeasuredLayers {
     std::vector<LayerTiming> by_samples;
   };
   struct Layer {
-    std::string name, signature;
+    std::string name = {}, signature = {};
     /// By what they tell; ascending busy ranks under one key.
-    std::array<std::vector<Timings>, all_measured.size()> of;
+    std::array<std::vector<Timings>, all_measured.size()> of = {};
   };
   /// What to interpolate between; `above` is null where no measurement has so many busy ranks.
   struct Neighbours {
     const Timings *below = nullptr, *above = nullptr;
   };
-  static Layer resolved(const Calibration& calibration, std::string name, std::string signature);
+  static Layer measured_as(const std::string& signature, const Calibration& calibration);
   static Neighbours neighbours(const Layer& layer, bool first, const Case& spec, int busy_ranks, Measured what);
   static double between_neighbours(const Neighbours& found, int samples, int busy_ranks, const LayerFigure& figure);
 

@@ -51,8 +51,9 @@ std::vector<LayerForm> devices_of(const Case& spec, const plan::Strategy& strate
   const int devices = pipe.devices;
   const bool crossed = strategy.schedule.stages == plan::StageOrder::crossed;
   const double pieces = pipe.micro_batches / (crossed ? 2.0 : 1.0);
+  const int sharers = spec.zero > 0 ? spec.dp : 1;
   std::vector<double> seconds;
-  for (const LayerForm& layer : layers) seconds.push_back(passes(layer) + layer.update / pieces);
+  for (const LayerForm& layer : layers) seconds.push_back(passes(layer) + layer.update / (pieces * sharers));
   // Stages that ranks share are planned later: as if each rank had one.
   const int stages =
       plan::plans_widths(spec) ? std::min(devices, static_cast<int>(layers.size())) : strategy.stages(spec);
@@ -94,8 +95,9 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
   const bool crossed = strategy.schedule.stages == plan::StageOrder::crossed;
   const int sharers = spec.zero > 0 ? spec.dp * (crossed ? 2 : 1) : 1;
   const std::vector<LayerForm> devices = devices_of(spec, strategy, forms.layers, pipe);
-  const LayerForm& slow = *std::ranges::max_element(
-      devices, {}, [&](const LayerForm& device) { return pipe.micro_batches * passes(device) + device.update; });
+  const LayerForm& slow = *std::ranges::max_element(devices, {}, [&](const LayerForm& device) {
+    return pipe.micro_batches * passes(device) + device.update / sharers;
+  });
   CaseForm form;
   form.step_time_s = drains ? pipeline_makespan(strategy, pipe, slow) : pipe.micro_batches * passes(slow);
   if (again) form.step_time_s += (pipe.micro_batches - spared) * slow.forward;
@@ -139,8 +141,8 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
   if (by.servers > 0) {
     form.step_time_s =
         parameter_server_step(own, copies, bytes, bytes / by.servers, std::max(forms.link.bytes_per_s, 1.0));
-  } else if (strategy.find_parameter("every") != nullptr) {
-    form.step_time_s = local_step(own, sums, plan::averaging(spec).every);
+  } else if (const int every = plan::averaging(spec).every; every > 0) {
+    form.step_time_s = local_step(own, sums, every);
   } else if (gathers) {
     form.step_time_s =
         fully_sharded_step(whole.forward, backward, update, sums / 2, spec.reshard ? sums / 2 : 0, sums / 2);

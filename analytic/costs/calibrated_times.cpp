@@ -137,7 +137,7 @@ class CalibratedTimes final : public TimeModel {
                                         busy, figure);
   }
 
-  /// Whether the pass is I or W, and both were measured for all its layers.
+  /// Whether the pass is I or W, and both were measured of its segment or of all its layers.
   bool is_split_measured(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy) const {
     if (op.kind != plan::OpKind::backward_input && op.kind != plan::OpKind::backward_weight) return false;
     if (of_segment(plan, rank, op, busy, input_s)) return true;

@@ -34,7 +34,7 @@ DataSheetRates cpu_rates(const MachineInfo& machine, const Case& spec, int busy_
   return {.flops_per_s = peak_efficiency * peak_flops(machine, spec),
           // Who waits for its turn moves nothing: in it a rank may draw what the others leave.
           .bytes_per_s = std::min(threads * core_bytes_per_s, turns * share),
-          .state_bytes_per_s = std::min(core_bytes_per_s, share),
+          .state_bytes_per_s = std::min(core_bytes_per_s / turns, share),
           .launch_s = host_launch_s,
           .sharing = turns,
           .message = message_on_host(machine, spec)};

@@ -109,6 +109,25 @@ void simulate(Candidate& candidate, const Knowledge& knowledge) {
   candidate.calibrated_on = calibrated_on(outlook->forecast.predicted);
 }
 
+/// Where only states that ranks share make a case too large to be simulated, the case without them tells by how much
+/// its closed form is off: so that the two differ by what sharing does.
+void correct_by_twins(std::vector<Candidate>& candidates) {
+  std::map<std::string, const Candidate*> whole;
+  for (const Candidate& one : candidates)
+    if (one.is_simulated && one.chosen.spec.zero == 0) whole[one.chosen.id] = &one;
+  for (Candidate& one : candidates) {
+    if (one.is_simulated || one.chosen.spec.zero == 0) continue;
+    Case spec = one.chosen.spec;
+    spec.zero = 0;
+    const auto twin = whole.find(to_id(spec));
+    if (twin == whole.end()) continue;
+    const Candidate& other = *twin->second;
+    one.step_time_s = std::max(0.0, other.step_time_s + one.form.step_time_s - other.form.step_time_s);
+    const double bytes = static_cast<double>(other.peak_bytes) + one.form.peak_bytes - other.form.peak_bytes;
+    one.peak_bytes = static_cast<std::int64_t>(std::max(0.0, bytes));
+  }
+}
+
 /// Among those that train as sequential training does, and among all others.
 void mark_front(std::vector<Candidate>& candidates) {
   for (const bool is_sequential : {true, false}) {
@@ -129,6 +148,7 @@ Advice advise_by(const Question& question, const Subject& subject, const Candida
   std::vector<Candidate> simulated =
       to_simulate(ranked(subject, candidates.cases, knowledge, question.memory), best_of(question.spec.np));
   for (Candidate& one : simulated) simulate(one, knowledge);
+  correct_by_twins(simulated);
   advice.simulated = static_cast<int>(std::ranges::count_if(simulated, &Candidate::is_simulated));
   if (question.memory) {
     const Candidate& smallest = *std::ranges::min_element(simulated, {}, &Candidate::peak_bytes);

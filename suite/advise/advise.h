@@ -19,7 +19,7 @@ struct Question {
 struct Candidate {
   SelectedCase chosen;
   analytic::CaseForm form;  ///< what it was ranked by
-  double step_time_s = 0;   ///< simulated, or the closed form's
+  double step_time_s = 0;   ///< simulated, or the closed form's, corrected by a simulated case that differs in zero
   std::int64_t peak_bytes = 0;
   bool is_simulated = true;
   std::string cost_source;    ///< of both
@@ -39,10 +39,11 @@ struct Advice {
 };
 
 /// Ranks candidate_cases() by case_form() and simulates the best 1024 / np, at least 24 and at most 256, and the best
-/// of every strategy (quick_outlook; what is too large for that has its closed form alone); those that differ in zero
-/// alone count as one, and with a limit those come first whose closed form keeps it. All by one source of costs, so
-/// that they can be compared: the calibration, where it has what the candidates need, else the data sheet. Throws
-/// usage_error where the question is malformed, and where none of them keeps the limit, with the smallest.
+/// of every strategy (quick_outlook; what is too large for that has its closed form alone, corrected by as much as that
+/// of the same case with whole states is off, where this one is simulated); those that differ in zero alone count as
+/// one, and with a limit those come first whose closed form keeps it. All by one source of costs, so that they can be
+/// compared: the calibration, where it has what the candidates need, else the data sheet. Throws usage_error where the
+/// question is malformed, and where none of them keeps the limit, with the smallest.
 Advice advise(const Question& question, const Knowledge& knowledge);
 
 }  // namespace parabench::suite

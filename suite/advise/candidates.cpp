@@ -25,9 +25,10 @@ std::vector<int> copies_of(const plan::Strategy& strategy, int np) {
   return copies;
 }
 
-/// Whether copies share the optimizer's states. One alone has them all.
-std::vector<int> zero_stages_of(const plan::Strategy& strategy, int copies) {
-  return strategy.uses("zero") && copies > 1 ? std::vector{0, 1} : std::vector{0};
+/// Whether the holders of a stage, where it has several, share the optimizer's states; as `given`, where that says so.
+std::vector<int> zero_stages_of(const plan::Strategy& strategy, int copies, int given) {
+  const bool has_holders = copies > 1 || strategy.schedule.stages == plan::StageOrder::crossed;
+  return given == 0 && strategy.uses("zero") && has_holders ? std::vector{0, 1} : std::vector{given};
 }
 
 std::set<int> micro_batches_of(const plan::Strategy& strategy, const Case& spec) {
@@ -75,7 +76,7 @@ Candidates candidate_cases(const Case& question, const models::ModelSpec& model)
     if (strategy.ranks == plan::RankUse::one) spec.np = 1;
     for (const int copies : copies_of(strategy, spec.np)) {
       spec.dp = copies;
-      for (const int zero : zero_stages_of(strategy, copies)) {
+      for (const int zero : zero_stages_of(strategy, copies, question.zero)) {
         spec.zero = zero;
         add_cases(strategy, spec, cases);
       }

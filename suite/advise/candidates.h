@@ -21,12 +21,14 @@ struct Candidates {
 ///    samples, and where the strategy does not serve one, the next number that it serves
 ///  - stages per rank (chunks): 2 and 4
 ///  - recomputation: none, all, and of several micro-batches all but the last
-///  - of pipelines of several copies the optimizer's states whole on each and shared by them (zero 0 and 1)
+///  - where several ranks hold a stage of a pipeline, the optimizer's states whole on each and shared by them (zero 0
+///    and 1), unless the question has a `zero` above 0
 ///  - of pipedream also replicas=auto
 /// One rank alone, sequential, is among them.
 Candidates candidate_cases(const Case& question, const models::ModelSpec& model);
 
-/// Keys that candidate_cases() chooses; a question that has one of them would not be a question.
+/// Keys that candidate_cases() chooses; a question that has one of them, but for a `zero` above 0, would not be a
+/// question.
 bool is_chosen_key(std::string_view key);
 
 /// Whether its steps are those of sequential training (plan::reference_of): it waits for all gradients, as they are,

@@ -31,7 +31,8 @@ void check_keys(const std::string& keys) {
     const std::size_t end = std::min(keys.find('/', begin), keys.size());
     const std::string_view key = std::string_view(keys).substr(begin, end - begin);
     const std::string_view name = key.substr(0, key.find(':'));
-    if (is_chosen_key(name) || name == "memory")
+    const bool is_given = name == "zero" && key != "zero:0";
+    if ((is_chosen_key(name) && !is_given) || name == "memory")
       throw usage_error("--keys", key, "keys that advise does not choose itself",
                         name == "memory" ? "try --memory" : "leave it out");
     begin = end + 1;
@@ -142,6 +143,7 @@ ExitCode give_advice(const AdviseOptions& options, const Start& start) {
   const Question question = question_of(options);
   check_emulate_option(question.spec, options.run.emulated);
   const auto [machine, file] = target_of(options.hardware, options.run.calibration, start.progress);
+  if (options.best > 0) require_calibration_of(known_machine(), file);
   check_hosts(question.spec, options.hosts, machine);
   note_other_software(file, start.progress);
   Knowledge knowledge = knowledge_of(machine, file, options.run.emulated);
@@ -155,7 +157,7 @@ ExitCode give_advice(const AdviseOptions& options, const Start& start) {
   std::vector<std::string> dates;
   for (const Candidate& one : advice.fitting)
     if (one.is_simulated) dates.push_back(one.calibrated_on);
-  note_age(dates, start.progress);
+  note_age(dates, file, start.progress);
   if (!advice.gap.empty()) start.progress.note(fmt::format("the data sheet predicts: {}", advice.gap));
   return options.best > 0 ? run_best(options, advice, start) : ExitCode::ok;
 }

@@ -71,7 +71,7 @@ ExitCode print_plan(const PlanOptions& options, const Start& start) {
   check_hosts(subject.spec, options.hosts, machine);
   const Forecast forecast = make_forecast(subject, knowledge, options.warmup, options.steps);
   if (options.costs == PlanCosts::calibrated) {
-    note_age({calibrated_on(forecast.predicted)}, start.progress);
+    note_age({calibrated_on(forecast.predicted)}, file, start.progress);
     if (!forecast.gap.empty()) {
       start.progress.note(forecast.gap);
     } else if (forecast.cost_source == "data-sheet") {

@@ -142,7 +142,7 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
     output.add(prediction);
   }
   output.finish();
-  note_age(dates, start.progress);
+  note_age(dates, file, start.progress);
   if (guessed && setting.hardware.empty())
     start.progress.note("costs are from the data sheet where marked; " +
                         to_type("calibrate CASE measures the machine that it runs on"));

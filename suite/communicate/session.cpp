@@ -138,6 +138,7 @@ ExitCode run_exchanges(const CommunicateOptions& options, const std::vector<std:
   require_launches(options, launcher, capabilities);
   require_memory(rows, launcher, workplace.machine);
   const CalibrationFile calibration = open_calibration(options.run.calibration, workplace.machine, true);
+  require_calibration_of(workplace.machine, calibration);
   const Case spec = case_of(rows.front().setting);
   Placement placement;
   if (calibration.content && !stays_on_this_host(launcher_for(spec, launcher)))

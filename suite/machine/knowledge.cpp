@@ -87,8 +87,17 @@ std::string nvidia_driver() {
   return line;
 }
 
+std::string to_calibrate(const CalibrationFile& file, std::string_view options) {
+  std::string words = "calibrate CASE";
+  if (!options.empty()) words.append(" ").append(options);
+  if (file.is_given) words.append(" --out ").append(file.path.string());
+  return to_type(words);
+}
+
 CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool only_read) {
-  CalibrationFile file{given.empty() ? analytic::default_calibration_path(machine) : given, std::nullopt};
+  CalibrationFile file{.path = given.empty() ? analytic::default_calibration_path(machine) : given,
+                       .content = std::nullopt,
+                       .is_given = !given.empty()};
   std::error_code hidden;
   if (!fs::exists(file.path, hidden)) {
     if (!given.empty() && hidden && hidden != std::errc::not_a_directory)
@@ -105,13 +114,16 @@ CalibrationFile open_calibration(const std::string& given, const analytic::Machi
                       fmt::format("{}; or {}", error.what(),
                                   given.empty() ? "delete it to measure anew" : "leave out --calibration"));
   }
-  if (!only_read && file.content->machine.id != machine.id) {
-    throw usage_error(
-        "calibration file",
-        fmt::format("{} of machine {} ({})", file.path.string(), file.content->machine.id, file.content->machine.host),
-        fmt::format("one of this machine, {}", machine.id), "leave out --calibration to measure this machine");
-  }
+  if (!only_read) require_calibration_of(machine, file);
   return file;
+}
+
+void require_calibration_of(const analytic::MachineInfo& machine, const CalibrationFile& file) {
+  if (!file.content || file.content->machine.id == machine.id) return;
+  throw usage_error(
+      "calibration file",
+      fmt::format("{} of machine {} ({})", file.path.string(), file.content->machine.id, file.content->machine.host),
+      fmt::format("one of this machine, {}", machine.id), "leave out --calibration to measure this machine");
 }
 
 Knowledge knowledge_of(const analytic::MachineInfo& machine, const CalibrationFile& file,

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "analytic/calibration/calibration.h"
 #include "analytic/costs/emulation.h"
@@ -20,11 +21,16 @@ struct CalibrationFile {
   bool must_be_kept = true;                      ///< else what cannot be written serves this program alone
   std::string unkept;                            ///< why it could not be written; "": it could
   bool starts_over = false;                      ///< what the file holds goes with the next launch that is added
+  bool is_given = false;                         ///< as an option, so that `calibrate` has to be told of it
 };
+/// What to type for a launch that is added to the file: "parabench calibrate CASE", `options`, --out.
+std::string to_calibrate(const CalibrationFile& file, std::string_view options = "");
 
 /// `given`, else the file of this machine. Throws usage_error when the file is truncated or no calibration.
 /// `only_read`, for predictions: a given file may be that of another machine, but it has to be there.
 CalibrationFile open_calibration(const std::string& given, const analytic::MachineInfo& machine, bool only_read);
+/// Throws usage_error where the file is another machine's.
+void require_calibration_of(const analytic::MachineInfo& machine, const CalibrationFile& file);
 
 /// What predictions are made from. It points into `file`, which has to outlive it. The others: see Knowledge.
 Knowledge knowledge_of(const analytic::MachineInfo& machine, const CalibrationFile& file,

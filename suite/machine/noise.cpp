@@ -42,7 +42,7 @@ NoiseMeasurement measure_noise(Workplace& workplace, bool processes, double seco
     if (!result.reply) return {};
     measurement.step_times_s.push_back(std::get<results::Measured>(result.reply->answer).step_time_s.samples.at(0));
   }
-  measurement.stolen_share = stolen_share(before, processor_ticks()).value_or(0);
+  measurement.stolen_share = stolen_share(before, processor_ticks());
   return measurement;
 }
 
@@ -67,7 +67,9 @@ std::vector<Check> noise_checks(const NoiseMeasurement& measurement) {
         "a quiet machine, a fixed clock; else --until-interval 2%, --shuffle, and calibrate close to the run";
   }
   Check stolen{"stolen time", CheckStatus::ok,
-               human_share(measurement.stolen_share) + " of the processors' time meanwhile", ""};
+               measurement.stolen_share ? human_share(*measurement.stolen_share) + " of the processors' time meanwhile"
+                                        : "not told by the kernel",
+               ""};
   if (measurement.stolen_share > much_stolen) {
     stolen.status = CheckStatus::warning;
     stolen.found += ": other virtual machines take it";

@@ -1,6 +1,7 @@
 // How much launches of the same work differ on this machine, and what can be told all the same.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "suite/launch/workplace.h"
@@ -12,7 +13,7 @@ namespace parabench::suite {
 /// Empty launches where one failed. Throws Interrupted.
 struct NoiseMeasurement {
   std::vector<std::vector<double>> step_times_s;  ///< [launch][step]
-  double stolen_share = 0;                        ///< of the processors' time meanwhile
+  std::optional<double> stolen_share = {};  ///< of the processors' time meanwhile; nullopt: the kernel does not tell
 };
 NoiseMeasurement measure_noise(Workplace& workplace, bool processes, double seconds);
 

@@ -13,8 +13,9 @@ namespace parabench::suite {
 
 std::string software() { return fmt::format("parabench {} with LibTorch {}", program_version, program_libtorch); }
 
-std::string other_software(const analytic::Calibration& calibration) {
-  const auto launches = analytic::launches_in(calibration);
+std::string other_software(const CalibrationFile& file) {
+  if (!file.content) return "";
+  const auto launches = analytic::launches_in(*file.content);
   const auto other = std::ranges::find_if(launches, [](const analytic::Calibration& launch) {
     return !launch.software.empty() && launch.software != software();
   });
@@ -22,10 +23,10 @@ std::string other_software(const analytic::Calibration& calibration) {
   const auto alike = std::ranges::count(launches, other->software, &analytic::Calibration::software);
   return fmt::format("{} of {} of the calibration {} by {}, and this is {}; {} measures anew", alike,
                      counted(launches.size(), "launch", "launches"), alike == 1 ? "is" : "are", other->software,
-                     software(), to_type("calibrate CASE --fresh"));
+                     software(), to_calibrate(file, "--fresh"));
 }
 
-std::string age_of(const std::vector<std::string>& dates, std::chrono::sys_seconds now) {
+std::string age_of(const std::vector<std::string>& dates, const CalibrationFile& file, std::chrono::sys_seconds now) {
   const auto is_old = [&](const std::string& date) { return now - parse_utc(date).value_or(now) > calibration_lasts; };
   const auto old = std::ranges::count_if(dates, is_old);
   if (old == 0) return "";
@@ -34,17 +35,16 @@ std::string age_of(const std::vector<std::string>& dates, std::chrono::sys_secon
   return fmt::format(
       "{} of {} {} calibrated last more than {} ago, on {}{}; {} adds a launch, with --fresh in place of the others",
       old, counted(dates.size(), "case"), old == 1 ? "was" : "were", counted(calibration_lasts.count(), "day"), oldest,
-      old == 1 ? "" : " or later", to_type("calibrate CASE"));
+      old == 1 ? "" : " or later", to_calibrate(file));
 }
 
 void note_other_software(const CalibrationFile& file, Progress& progress) {
-  if (!file.content) return;
-  if (const std::string note = other_software(*file.content); !note.empty()) progress.note(note);
+  if (const std::string note = other_software(file); !note.empty()) progress.note(note);
 }
 
-void note_age(const std::vector<std::string>& dates, Progress& progress) {
+void note_age(const std::vector<std::string>& dates, const CalibrationFile& file, Progress& progress) {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  if (const std::string note = age_of(dates, now); !note.empty()) progress.note(note);
+  if (const std::string note = age_of(dates, file, now); !note.empty()) progress.note(note);
 }
 
 }  // namespace parabench::suite

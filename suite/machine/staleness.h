@@ -17,15 +17,15 @@ std::string software();
 /// After so long updates of the system, and what else changes in a machine, make a calibration doubtful.
 inline constexpr std::chrono::days calibration_lasts{30};
 
-/// What speaks against predictions from a calibration, with what to try: other software measured some of its launches.
-/// "" where nothing does, and of launches that do not say.
-std::string other_software(const analytic::Calibration& calibration);
-/// The same of cases that were calibrated last on these dates (calibrated_on(); "" of one that was not): more than
-/// calibration_lasts ago.
-std::string age_of(const std::vector<std::string>& dates, std::chrono::sys_seconds now);
+/// What speaks against predictions from a calibration file, with what to try: other software measured some of its
+/// launches. "" where nothing does, of launches that do not say, and where there is no such file.
+std::string other_software(const CalibrationFile& file);
+/// The same of cases that were calibrated in it last on these dates (calibrated_on(); "" of one that was not): more
+/// than calibration_lasts ago.
+std::string age_of(const std::vector<std::string>& dates, const CalibrationFile& file, std::chrono::sys_seconds now);
 
 /// Say so: of a file in use, and of the cases that are predicted, now.
 void note_other_software(const CalibrationFile& file, Progress& progress);
-void note_age(const std::vector<std::string>& dates, Progress& progress);
+void note_age(const std::vector<std::string>& dates, const CalibrationFile& file, Progress& progress);
 
 }  // namespace parabench::suite

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/peer.h"
+#include "parallelism/plan/strategies/reference.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "results/summary.h"
 #include "suite/run/case_file.h"
@@ -307,7 +308,7 @@ results::Record start_record(const Prepared& prepared, const RunOptions& options
   record.parameters = prepared.chosen.spec;
   record.reproduce = repeating_command(prepared.chosen, options);
   if (is_emulated(record.parameters)) record.emulate = emulate_text(options.emulated);
-  if (plan::is_peer(record.parameters)) record.equivalence.reference = "peer";
+  record.equivalence.reference = to_text(plan::reference_of(record.parameters));
   if (prepared.forecast) {
     const plan::Plan& plan = prepared.forecast->plan;
     record.plan = results::PlanSummary{plan::hash(plan), plan::partition(plan), plan::stage_widths(plan)};

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "base/called.h"
 #include "base/counted.h"
 #include "suite/machine/knowledge.h"
 #include "suite/run/run_plan.h"
@@ -15,7 +14,8 @@ namespace parabench::suite {
 namespace {
 
 /// Passes of `accuracy`, which keep rounds, are of one launch each on purpose.
-void note_single_launches(const std::vector<Prepared>& cases, const RunOptions& options, Progress& progress) {
+void note_single_launches(const std::vector<Prepared>& cases, const RunOptions& options, const CalibrationFile& file,
+                          Progress& progress) {
   if (!options.rounds.empty()) return;
   const auto single = std::ranges::count_if(cases, [](const Prepared& one) {
     if (!one.runs() || one.finished || !one.forecast) return false;
@@ -23,10 +23,9 @@ void note_single_launches(const std::vector<Prepared>& cases, const RunOptions& 
     return behind && behind->launches == 1;
   });
   if (single == 0) return;
-  const std::string file = options.calibration.empty() ? "" : " --out " + options.calibration;
   progress.note(fmt::format("{} {} predicted from one calibration launch: {}; {} adds launches",
                             counted(single, "case"), single == 1 ? "is" : "are", unknown_spread,
-                            to_type(fmt::format("calibrate CASE --launches 3 --pause 5min{}", file))));
+                            to_calibrate(file, "--launches 3 --pause 5min")));
 }
 
 }  // namespace
@@ -52,7 +51,7 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
   for (const auto& one : cases)
     if (one.forecast && !one.forecast->gap.empty())
       workplace.progress.note(fmt::format("{}: {}", one.chosen.id, one.forecast->gap));
-  note_single_launches(cases, options, workplace.progress);
+  note_single_launches(cases, options, file, workplace.progress);
 }
 
 }  // namespace parabench::suite

@@ -129,7 +129,7 @@ std::vector<Prepared> prepare_calibrated(const std::vector<SelectedCase>& chosen
   std::vector<std::string> dates;
   for (const Prepared& one : cases)
     if (one.forecast && one.runs() && !one.finished) dates.push_back(calibrated_on(one.forecast->predicted));
-  note_age(dates, workplace.progress);
+  note_age(dates, file, workplace.progress);
   return cases;
 }
 

@@ -237,9 +237,12 @@ TEST_F(BadInputTest, ACalibrationOfAnotherMachinePredictsThatOneAndDoesNotRun) {
   machine["cpu"] = "Fast CPU";
   machine["frequency_hz"] = 1e12;
   write_atomically(path("theirs.json"), calibration.dump());
-  const Outcome outcome = run({"run", gpipe, "--calibration", "theirs.json"});
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("another"));
+  for (std::vector<std::string> words : {std::vector<std::string>{"run", gpipe}, {"communicate", "--sizes", "4KiB"}}) {
+    words.insert(words.end(), {"--calibration", "theirs.json"});
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 2) << words.front();
+    EXPECT_THAT(outcome.err, HasSubstr("another")) << words.front();
+  }
 
   const auto told = HasSubstr("predictions are for node7 (Fast CPU), whose calibration this is");
   const std::vector<std::vector<std::string>> commands = {

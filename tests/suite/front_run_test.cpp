@@ -230,9 +230,12 @@ TEST_F(RunTest, VerifyOffAndOnly) {
   ASSERT_EQ(run({"run", gpipe, "--verify", "off", "--json", "results.json"}).code, 0);
   EXPECT_EQ(count_launches("verify"), 0);
   EXPECT_EQ(results()["records"][0]["equivalence"]["status"], "not_checked");
+  EXPECT_EQ(results()["records"][0]["equivalence"]["reference"], "sequential");
+  ASSERT_EQ(run({"run", small + "pipedream/np:2/batch:8", "--verify", "off", "--json", "results.json"}).code, 0);
+  EXPECT_NE(results()["records"][0]["equivalence"]["reference"], "sequential") << "its updates are delayed";
   ASSERT_EQ(run({"run", gpipe, "--verify", "only", "--json", "results.json"}).code, 0);
   EXPECT_EQ(count_launches("verify"), 1);
-  EXPECT_EQ(count_launches("measure"), 1);
+  EXPECT_EQ(count_launches("measure"), 2);
   EXPECT_EQ(results()["records"][0]["equivalence"]["status"], "pass");
   EXPECT_TRUE(results()["records"][0]["measured"].is_null());
 }

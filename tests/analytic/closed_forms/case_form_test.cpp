@@ -42,17 +42,16 @@ TEST_P(CaseFormTest, IsNearTheSimulation) {
   EXPECT_NEAR(of.form.peak_bytes / of.peak_bytes, 1, 0.5) << GetParam();
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, CaseFormTest,
-                         testing::Values("sequential/np:1/batch:64", "sequential/np:1/batch:64/recompute:all",
-                                         "data-parallel/np:4/batch:64", "horovod/np:4/batch:64", "dear/np:4/batch:64",
-                                         "zero1/np:4/batch:64", "zero3/np:4/batch:64", "local-sgd/np:4/batch:64",
-                                         "parameter-server/np:4/batch:63", "model-parallel/np:4/batch:64",
-                                         "gpipe/np:4/batch:64/micro:8", "gpipe/np:4/batch:64/micro:8/recompute:all",
-                                         "gpipe/np:4/batch:64/micro:4/dp:2", "gpipe/np:4/batch:64/micro:4/dp:2/zero:1",
-                                         "1f1b/np:4/batch:64/micro:8", "interleaved/np:2/batch:64/micro:8",
-                                         "zb-h1/np:4/batch:64/micro:8", "zb-v/np:4/batch:64/micro:8",
-                                         "chimera/np:4/batch:64/micro:8", "pipedream/np:4/batch:64",
-                                         "pipedream-2bw/np:4/batch:64/micro:8"));
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, CaseFormTest,
+    testing::Values("sequential/np:1/batch:64", "sequential/np:1/batch:64/recompute:all", "data-parallel/np:4/batch:64",
+                    "horovod/np:4/batch:64", "dear/np:4/batch:64", "zero1/np:4/batch:64", "zero3/np:4/batch:64",
+                    "local-sgd/np:4/batch:64", "local-sgd/np:1/batch:64", "parameter-server/np:4/batch:63",
+                    "model-parallel/np:4/batch:64", "gpipe/np:4/batch:64/micro:8",
+                    "gpipe/np:4/batch:64/micro:8/recompute:all", "gpipe/np:4/batch:64/micro:4/dp:2",
+                    "gpipe/np:4/batch:64/micro:4/dp:2/zero:1", "1f1b/np:4/batch:64/micro:8",
+                    "interleaved/np:2/batch:64/micro:8", "zb-h1/np:4/batch:64/micro:8", "zb-v/np:4/batch:64/micro:8",
+                    "chimera/np:4/batch:64/micro:8", "pipedream/np:4/batch:64", "pipedream-2bw/np:4/batch:64/micro:8"));
 
 TEST(CaseForm, MoreMicroBatchesHaveLessBubble) {
   const std::string id = "mlp[layers=16]/cifar10-synthetic/gpipe/np:4/batch:4096/micro:";
@@ -64,8 +63,8 @@ TEST(CaseForm, TheLastMicroBatchIsSparedWhereItDoesNotRunAgain) {
   layer.saved = 100;
   const LayerForms forms{.layers = std::vector<LayerForm>(2, layer), .link = {}};
   const auto form = [&](const std::string& recompute) {
-    return case_form(
-        parse_case("mlp[layers=2]/cifar10-synthetic/gpipe/np:2/batch:64/micro:4/recompute:" + recompute), forms, {});
+    return case_form(parse_case("mlp[layers=2]/cifar10-synthetic/gpipe/np:2/batch:64/micro:4/recompute:" + recompute),
+                     forms, {});
   };
   EXPECT_DOUBLE_EQ(form("all").step_time_s - form("none").step_time_s, 4);
   EXPECT_DOUBLE_EQ(form("except-last").step_time_s - form("none").step_time_s, 3);

@@ -53,6 +53,27 @@ TEST(CalibratedCosts, ASegmentMeasuredAsOneTakesThatTimeNotTheSumOfItsLayers) {
   EXPECT_DOUBLE_EQ(seconds(4, SegmentId(2), 1), 45 + .5) << "the first two layers are another segment";
 }
 
+TEST(CalibratedCosts, HalvesAndDeviationsOfASegmentMeasuredAsOneAreItsOwn) {
+  const models::ModelSpec model = chain(2);
+  Calibration known = measured(model);
+  const Sizes sizes(model);
+  const std::string both = segment_signature(std::array{sizes.signature(0), sizes.signature(1)});
+  known.layers[layer_key(both, true, {}, 1)] = {
+      {.samples = 4,
+       .forward_s = 7,
+       .backward_s = 11,
+       .forward_mad_s = .5,
+       .backward_mad_s = .75,
+       .split = SplitTiming{.input_s = 4, .weight_s = 5, .input_mad_s = .25}}};
+  const Costs cost = calibrated_costs(known, model);
+  const plan::Plan whole = test_plan(case_of("model-parallel", 1, 4), 2);
+  const auto pass = [](plan::OpKind kind) { return plan::pass(kind, SegmentId(0), m0, StepId(0), VersionId(0)); };
+  EXPECT_DOUBLE_EQ(cost.time->seconds(whole, Rank(0), pass(plan::OpKind::backward_input), 1), 4 + .5);
+  EXPECT_DOUBLE_EQ(cost.time->seconds(whole, Rank(0), pass(plan::OpKind::backward_weight), 1), 5 + .5);
+  EXPECT_DOUBLE_EQ(cost.time->deviation_s(whole, Rank(0), pass(plan::OpKind::backward_input), 1), .25);
+  EXPECT_DOUBLE_EQ(cost.time->deviation_s(whole, Rank(0), pass(plan::OpKind::backward), 1), .75);
+}
+
 TEST(CalibratedCosts, InterpolateInSamplesAndBusyRanks) {
   const models::ModelSpec model = chain(2);
   const Calibration known = measured(model);

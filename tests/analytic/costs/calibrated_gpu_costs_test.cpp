@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "analytic/costs/costs.h"
@@ -90,6 +92,21 @@ TEST(CalibratedGpuCosts, NoLayerTakesLessThanItsLaunches) {
   plan.spec.graph = true;
   EXPECT_DOUBLE_EQ(cost.time->seconds(plan, Rank(0), plan::forward(SegmentId(0), m0, StepId(0), VersionId(0)), 1), .01)
       << "one launch for all";
+}
+
+TEST(CalibratedGpuCosts, ASegmentMeasuredAsOneHasItsLaunchesInItsTime) {
+  const models::ModelSpec model = chain(2);
+  Calibration calibration = with_gpu(measured(model));
+  calibration.launch_floor_s = 1;
+  plan::Plan plan = test_plan(case_of("model-parallel", 1, 2), 2);
+  plan.spec.device = DeviceKind::cuda;
+  const Sizes sizes(model);
+  const std::string both = segment_signature(std::array{sizes.signature(0), sizes.signature(1)});
+  const plan::Op f = plan::forward(SegmentId(0), m0, StepId(0), VersionId(0));
+  EXPECT_DOUBLE_EQ(calibrated_costs(calibration, model).time->seconds(plan, Rank(0), f, 1), 4 + .0625)
+      << "two operations of two layers";
+  calibration.layers[layer_key(both, true, plan.spec, 1)] = {{.samples = 2, .forward_s = .03}};
+  EXPECT_DOUBLE_EQ(calibrated_costs(calibration, model).time->seconds(plan, Rank(0), f, 1), .03 + .0625);
 }
 
 TEST(CalibratedGpuCosts, ReplayedLayersAndThoseOnResidentInputHaveTimesOfTheirOwn) {

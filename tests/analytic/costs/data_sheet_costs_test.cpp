@@ -208,5 +208,18 @@ TEST(DataSheetCosts, RanksThatTakeTurnsOnCoresWaitForMemoryNoLongerThanForTheirS
   EXPECT_NEAR(memory_s(2, 1, /*threads=*/8), at_10 * 10 / 20, 1e-9 * at_10) << "more threads are no more cores";
 }
 
+TEST(DataSheetCosts, UpdatesOfRanksThatTakeTurnsAreAsSlowAsTheirTurnsOrTheirShareOfMemory) {
+  const models::ModelSpec model = models::make_model({"mlp", {}}, {3, 32, 32}, 10, false);
+  const plan::Plan plan = plan::make_plan(case_of("sequential", 1, 4), model, {}, 1);
+  const plan::Op update = plan::update(SegmentId(0), 1, StepId(0), VersionId(1));
+  const auto memory_s = [&](int cores, int busy) {
+    return data_sheet_costs({.cores = cores}, model).time->parts(plan, Rank(0), update, busy).memory;
+  };
+  const double at_10 = memory_s(2, 1);
+  EXPECT_NEAR(memory_s(2, 2), at_10, 1e-9 * at_10);
+  EXPECT_NEAR(memory_s(2, 4), at_10 * 10 / 5, 1e-9 * at_10) << "half a core each";
+  EXPECT_NEAR(memory_s(8, 8), at_10 * 10 * 8 / 25, 1e-9 * at_10) << "an eighth of the memory each";
+}
+
 }  // namespace
 }  // namespace parabench::analytic

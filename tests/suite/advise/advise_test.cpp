@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "base/case_id.h"
 #include "base/error.h"
 #include "suite/advise/candidates.h"
@@ -82,6 +85,39 @@ TEST(Advise, AnswersForAThousandRanks) {
       advise(ask("mlp[layers=1024]/cifar10-synthetic/sequential/np:1024/batch:2048/device:cuda"), nothing_measured);
   EXPECT_GT(advice.possible, 100);
   EXPECT_GT(advice.fitting.front().chosen.spec.np, 1);
+}
+
+TEST(Advise, CasesThatDifferInWhoHoldsStatesAreSimulatedTogether) {
+  const Advice advice = advise(ask("mlp[layers=8]/cifar10-synthetic/sequential/np:4/batch:32"), nothing_measured);
+  std::map<std::string, int> pairs;
+  for (const Candidate& one : advice.fitting) {
+    if (!one.is_simulated || one.chosen.spec.strategy.name != "gpipe" || one.chosen.spec.dp == 1) continue;
+    Case spec = one.chosen.spec;
+    spec.zero = 0;
+    ++pairs[to_id(spec)];
+  }
+  ASSERT_FALSE(pairs.empty());
+  for (const auto& [id, cases] : pairs) EXPECT_EQ(cases, 2) << id;
+}
+
+TEST(Advise, WhatIsTooLargeForItsSharedStatesAloneDiffersFromItsTwinAsTheirClosedFormsDo) {
+  const Advice advice = advise(ask("mlp[layers=8]/cifar10-synthetic/sequential/np:256/batch:1024"), nothing_measured);
+  std::map<std::string, const Candidate*> simulated;
+  for (const Candidate& one : advice.fitting)
+    if (one.is_simulated) simulated[one.chosen.id] = &one;
+  int compared = 0;
+  for (const Candidate& one : advice.fitting) {
+    if (one.is_simulated || one.chosen.spec.zero == 0) continue;
+    Case spec = one.chosen.spec;
+    spec.zero = 0;
+    const auto twin = simulated.find(to_id(spec));
+    if (twin == simulated.end()) continue;
+    ++compared;
+    EXPECT_NEAR(one.step_time_s - twin->second->step_time_s, one.form.step_time_s - twin->second->form.step_time_s,
+                1e-9 * one.step_time_s)
+        << one.chosen.id;
+  }
+  EXPECT_GT(compared, 0);
 }
 
 }  // namespace

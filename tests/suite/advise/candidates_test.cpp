@@ -51,17 +51,25 @@ TEST(Candidates, HaveTheMeshesMicroBatchesAndRecomputationOfAPipeline) {
   EXPECT_EQ(recompute, (std::set{Recompute::none, Recompute::all, Recompute::except_last}));
 }
 
-TEST(Candidates, ShareStatesOrNotWhereAPipelineHasCopies) {
+TEST(Candidates, ShareStatesOrNotWhereAStageHasSeveralHolders) {
   std::set<std::pair<int, int>> found;  // copies and zero
   int pipelines = 0, shared = 0;
   for (const Case& spec : candidates(question).cases) {
     if (spec.strategy.name == "1f1b") found.insert({spec.dp, spec.zero});
-    pipelines += spec.dp > 1;
+    const bool has_holders =
+        spec.dp > 1 || plan::find_strategy(spec.strategy.name).schedule.stages == plan::StageOrder::crossed;
+    pipelines += has_holders;
     shared += spec.zero == 1;
-    EXPECT_TRUE(spec.zero == 0 || spec.dp > 1) << to_id(spec);
+    EXPECT_TRUE(spec.zero == 0 || has_holders) << to_id(spec);
   }
   EXPECT_EQ(found, (std::set<std::pair<int, int>>{{1, 0}, {2, 0}, {2, 1}}));
   EXPECT_EQ(pipelines, 2 * shared) << "as many of either kind";
+}
+
+TEST(Candidates, ShareStatesAsTheQuestionSays) {
+  const auto found = candidates("resnet18/cifar10-synthetic/gpipe/np:4/batch:32/dp:2/zero:2").cases;
+  EXPECT_FALSE(found.empty());
+  for (const Case& spec : found) EXPECT_EQ(spec.zero, 2) << to_id(spec);
 }
 
 TEST(Candidates, OfCompressedGradientsTrainOtherwise) {

@@ -10,6 +10,7 @@
 #include "base/case_text.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/optimizer.h"
 #include "parallelism/plan/state/state_layout.h"
 #include "parallelism/plan/strategies/c10d.h"
 
@@ -57,8 +58,9 @@ RankCountKey message_key(const Case& spec, bool between_hosts) {
 LoadKey load_key(const Case& spec) { return {to_text(spec.dataset), spec.loader}; }
 
 UpdateKey update_key(const Case& spec) {
+  const bool keeps_all = state_count(optimizer_rule(spec)) == find_optimizer(spec.optimizer.name).states;
   return {.device = measured_device(spec),
-          .optimizer = spec.optimizer.name,
+          .optimizer = spec.optimizer.name + (keeps_all ? "" : "/momentum:0"),
           .threads = threads_of_operation(spec),
           .parameter_bytes = plan::parameter_bytes(spec.precision)};
 }

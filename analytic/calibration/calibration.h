@@ -85,7 +85,7 @@ using RatesByBusy = std::map<int, double>;  ///< by ranks that are busy at the s
 /// What an update's time depends on, besides the number of parameters.
 struct UpdateKey {
   DeviceKind device = DeviceKind::cpu;
-  std::string optimizer = "sgd";
+  std::string optimizer = "sgd";  ///< with "/momentum:0" where that spares it a state
   int threads = 1;
   int parameter_bytes = 4;  ///< of one parameter, as weights, gradients and states have it
   auto operator<=>(const UpdateKey&) const = default;

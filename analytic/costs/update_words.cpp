@@ -49,6 +49,10 @@ double update_words(const plan::Plan& plan, const plan::Op& op) {
   return words;
 }
 
-double update_words(const plan::Plan& plan) { return find_optimizer(plan.spec.optimizer.name).words; }
+double update_words(const plan::Plan& plan) {
+  const OptimizerRow& row = find_optimizer(plan.spec.optimizer.name);
+  // A state that is not kept is neither read nor written.
+  return row.words - 2 * (row.states - state_count(optimizer_rule(plan.spec)));
+}
 
 }  // namespace parabench::analytic

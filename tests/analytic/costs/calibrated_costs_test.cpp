@@ -100,6 +100,19 @@ TEST(CalibratedCosts, UpdatesAreThoseOfTheOptimizer) {
   EXPECT_DOUBLE_EQ(calibrated_costs(calibration, model).time->seconds(plan, Rank(0), update_one, 1), 2.5 * sgd + .5);
 }
 
+TEST(CalibratedCosts, UpdatesWithoutMomentumAreMeasuredByThemselves) {
+  const models::ModelSpec model = chain(2);
+  plan::Plan plan = test_plan(case_of("sequential", 1, 4), 2);
+  const plan::Op update_one = plan::update(SegmentId(0), 1, StepId(0), VersionId(1));
+  Calibration calibration = measured(model);
+  const double sgd = calibrated_costs(calibration, model).time->seconds(plan, Rank(0), update_one, 1) - .5;
+  plan.spec.momentum = 0;
+  EXPECT_THAT(error_of(*calibrated_costs(calibration, model).time, plan, update_one, 1),
+              HasSubstr("optimizer:sgd/momentum:0"));
+  calibration.update_s_per_parameter[update_key(plan.spec)] = {{1, .5}};
+  EXPECT_DOUBLE_EQ(calibrated_costs(calibration, model).time->seconds(plan, Rank(0), update_one, 1), .5 * sgd + .5);
+}
+
 TEST(CalibratedCosts, UpdatesBehindPyTorchsReducerCopyOutOfItsBuckets) {
   const models::ModelSpec model = chain(2);
   const Calibration known = measured(model);

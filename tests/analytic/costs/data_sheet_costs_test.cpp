@@ -208,6 +208,18 @@ TEST(DataSheetCosts, RanksThatTakeTurnsOnCoresWaitForMemoryNoLongerThanForTheirS
   EXPECT_NEAR(memory_s(2, 1, /*threads=*/8), at_10 * 10 / 20, 1e-9 * at_10) << "more threads are no more cores";
 }
 
+TEST(DataSheetCosts, UpdatesWithoutMomentumMoveNoStates) {
+  const models::ModelSpec model = models::make_model({"mlp", {}}, {3, 32, 32}, 10, false);
+  plan::Plan plan = plan::make_plan(case_of("sequential", 1, 4), model, {}, 1);
+  const auto memory_s = [&] {
+    const plan::Op update = plan::update(SegmentId(0), 1, StepId(0), VersionId(1));
+    return data_sheet_costs({.cores = 2}, model).time->parts(plan, Rank(0), update, 1).memory;
+  };
+  const double with_momentum = memory_s();
+  plan.spec.momentum = 0;
+  EXPECT_NEAR(memory_s(), with_momentum * 3 / 5, 1e-9 * with_momentum);
+}
+
 TEST(DataSheetCosts, UpdatesOfRanksThatTakeTurnsAreAsSlowAsTheirTurnsOrTheirShareOfMemory) {
   const models::ModelSpec model = models::make_model({"mlp", {}}, {3, 32, 32}, 10, false);
   const plan::Plan plan = plan::make_plan(case_of("sequential", 1, 4), model, {}, 1);

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "base/placement.h"
+#include "analytic/costs/layer_seconds.h"
 #include "base/statistics.h"
 
 namespace parabench::analytic {
@@ -56,7 +56,7 @@ std::optional<double> matrix_product(const Calibration& calibration, const Layer
 std::vector<LayerRow> layer_rows(const Calibration& calibration, const Sizes& sizes, const plan::Plan& plan) {
   int largest = 0;
   for (const auto& replica : plan.pieces) largest = std::max(largest, std::ranges::max(replica));
-  const int busy = is_emulated(plan.spec) ? 1 : ranks_on_fullest_host(plan.placement, plan.spec.np);
+  const int busy = competing_ranks(plan.spec, plan.placement);
   std::vector<LayerRow> rows;
   for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
     const auto found = calibration.layers.find(layer_key(sizes.signature(l), l == 0, plan.spec, busy));

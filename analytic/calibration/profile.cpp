@@ -12,6 +12,7 @@
 #include "base/sum_order.h"
 #include "parallelism/plan/input_pieces.h"
 #include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/strategies/placement.h"
 #include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategies.h"
 
@@ -136,11 +137,11 @@ std::vector<double> ring_rates(const TimeModel& time, const Sizes& sizes, const 
 }  // namespace
 
 plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int samples, const Placement& placement) {
-  plan::Plan plan{.spec = spec, .pieces = {{samples}}, .ranks = std::vector<plan::RankProgram>(1)};
+  plan::Plan plan{.spec = spec,
+                  .segments = plan::single_layers(model),
+                  .pieces = {{samples}},
+                  .ranks = std::vector<plan::RankProgram>(1)};
   plan.ranks[0].holds = {{StageId(0), ReplicaId(0)}};
-  for (int l = 0; l < static_cast<int>(model.layers.size()); ++l) {
-    plan.segments.push_back({.first_layer = l, .layers = 1, .stage = StageId(0)});
-  }
   plan.placement = placement;
   return plan;
 }

@@ -62,14 +62,14 @@ class CalibratedTimes final : public TimeModel {
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int all_busy) const override {
     const int busy_ranks = neighbours(plan, rank, all_busy);
     if (op.kind == plan::OpKind::forward || op.kind == plan::OpKind::recompute) {
-      return over_layers(plan, rank, op, busy_ranks, forward_mad_s);
+      return of_pass(plan, rank, op, busy_ranks, forward_mad_s);
     }
     if (!plan::is_pass(op.kind)) return 0;
     if (is_split_measured(plan, rank, op, busy_ranks)) {
       const LayerFigure part = op.kind == plan::OpKind::backward_input ? input_mad_s : weight_mad_s;
-      return over_layers(plan, rank, op, busy_ranks, part);
+      return of_pass(plan, rank, op, busy_ranks, part);
     }
-    return sizes().backward_share(plan, op) * over_layers(plan, rank, op, busy_ranks, backward_mad_s);
+    return sizes().backward_share(plan, op) * of_pass(plan, rank, op, busy_ranks, backward_mad_s);
   }
 
   BesideComputing beside_computing(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
@@ -147,7 +147,8 @@ class CalibratedTimes final : public TimeModel {
     return true;
   }
 
-  double over_layers(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy, const LayerFigure& figure) const {
+  /// Of the segment, else of its layers.
+  double of_pass(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy, const LayerFigure& figure) const {
     if (const auto whole = of_segment(plan, rank, op, busy, figure)) return *whole;
     const int samples = samples_of(plan, rank, op);
     double sum = 0;
@@ -156,13 +157,13 @@ class CalibratedTimes final : public TimeModel {
     return sum;
   }
 
-  /// Of the layers; on a GPU none takes less than its launches (`launches` per operation of a layer), where few samples
+  /// The same; on a GPU no layer takes less than its launches (`launches` per operation of a layer), where few samples
   /// lie far from the measured ones.
   TimeParts pass_parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy, const LayerFigure& figure,
                        int launches) const {
     const bool may_be_launches = measured_device(plan.spec) == DeviceKind::cuda && !plan.spec.graph;
-    if (!may_be_launches || of_segment(plan, rank, op, busy, figure))
-      return {.compute = over_layers(plan, rank, op, busy, figure)};
+    if (!may_be_launches) return {.compute = of_pass(plan, rank, op, busy, figure)};
+    if (const auto whole = of_segment(plan, rank, op, busy, figure)) return {.compute = *whole};
     const int samples = samples_of(plan, rank, op);
     double sum = 0;
     TimeParts parts;

@@ -11,12 +11,6 @@
 namespace parabench::analytic {
 namespace {
 
-/// Ranks that can get into each other's way.
-int competing_ranks(const Case& spec, const Placement& placement) {
-  if (spec.device == DeviceKind::emulated) return 1;
-  return ranks_on_fullest_host(placement, spec.np);
-}
-
 /// Whether any measurement of every layer, with each of these numbers of busy ranks, tells that.
 bool all_layers_tell(Measured what, const Calibration& calibration, const Sizes& sizes, const Case& spec,
                      std::initializer_list<int> busy_ranks) {
@@ -31,6 +25,10 @@ bool all_layers_tell(Measured what, const Calibration& calibration, const Sizes&
 }
 
 }  // namespace
+
+int competing_ranks(const Case& spec, const Placement& placement) {
+  return is_emulated(spec) ? 1 : ranks_on_fullest_host(placement, spec.np);
+}
 
 bool has_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec, const Placement& placement) {
   return all_layers_tell(Measured::pass, calibration, sizes, spec, {1, competing_ranks(spec, placement)});

@@ -77,14 +77,18 @@ std::vector<Candidate> ranked(const Subject& subject, const std::vector<Case>& c
   return candidates;
 }
 
+/// Of the case whose ranks share no states and which is the same in all else.
+std::string id_without_zero(Case spec) {
+  spec.zero = 0;
+  return to_id(spec);
+}
+
 /// The best, those that differ in zero alone as one, and of every strategy the best.
 std::vector<Candidate> to_simulate(const std::vector<Candidate>& candidates, std::size_t best) {
   std::vector<Candidate> chosen;
   std::set<std::string> strategies, cases;
   for (const Candidate& one : candidates) {
-    Case whole = one.chosen.spec;
-    whole.zero = 0;
-    const std::string id = to_id(whole);
+    const std::string id = id_without_zero(one.chosen.spec);
     const bool is_first = strategies.insert(one.chosen.spec.strategy.name).second;
     if (!is_first && cases.size() >= best && !cases.contains(id)) continue;
     cases.insert(id);
@@ -117,9 +121,7 @@ void correct_by_twins(std::vector<Candidate>& candidates) {
     if (one.is_simulated && one.chosen.spec.zero == 0) whole[one.chosen.id] = &one;
   for (Candidate& one : candidates) {
     if (one.is_simulated || one.chosen.spec.zero == 0) continue;
-    Case spec = one.chosen.spec;
-    spec.zero = 0;
-    const auto twin = whole.find(to_id(spec));
+    const auto twin = whole.find(id_without_zero(one.chosen.spec));
     if (twin == whole.end()) continue;
     const Candidate& other = *twin->second;
     one.step_time_s = std::max(0.0, other.step_time_s + one.form.step_time_s - other.form.step_time_s);

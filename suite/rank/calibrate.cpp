@@ -5,6 +5,7 @@
 #include "analytic/calibration/process_bytes.h"
 #include "analytic/calibration/scope.h"
 #include "base/date.h"
+#include "parallelism/plan/strategies/placement.h"
 #include "suite/rank/calibration_blocks.h"
 #include "suite/rank/canary.h"
 #include "suite/rank/loading.h"
@@ -18,7 +19,7 @@ namespace {
 std::int64_t process_bytes_of(const Launch& launch, exec::Device& device) {
   constexpr int steps = 3;
   if (!analytic::has_process_of_its_own(launch.plan.spec)) return 0;
-  LayerChains(launch, device, single_layers(launch.model))
+  LayerChains(launch, device, plan::single_layers(launch.model))
       .time(analytic::calibration_scope(launch.plan).samples.back(), {.timed = steps}, [] {});
   return std::max<std::int64_t>(0, resident_peak_bytes() - device.account().peak().total_counted());
 }
@@ -41,7 +42,7 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
   calibration.machine = launch.machine;
   {
     const double slowdown = slowdown_of_updates(launch, comm, device, {});
-    LayerChains chains(launch, device, single_layers(launch.model));
+    LayerChains chains(launch, device, plan::single_layers(launch.model));
     time_chains(launch, comm, device, chains, analytic::calibration_scope(launch.plan).samples, {}, slowdown,
                 calibration);
   }

@@ -220,12 +220,6 @@ void tune_layers(const Launch& launch, exec::Device& device, int samples) {
   });
 }
 
-std::vector<plan::Segment> single_layers(const models::ModelSpec& model) {
-  std::vector<plan::Segment> layers;
-  for (int l = 0; l < std::ssize(model.layers); ++l) layers.push_back({.first_layer = l, .layers = 1});
-  return layers;
-}
-
 plan::Plan LayerChains::step_of(int samples) const {
   return over(plan::make_plan(alone(launch_.plan.spec, samples), launch_.model, {}, 1), segments_, launch_.model);
 }

@@ -50,9 +50,6 @@ struct ChainSteps {
   int timed = 0, discarded = 2;  ///< these come first
 };
 
-/// Each layer by itself, from which any cut of the model can be predicted.
-std::vector<plan::Segment> single_layers(const models::ModelSpec& model);
-
 /// The chains of a launch, over these segments. A segment of several layers takes another time than these by
 /// themselves: their tensors are handed on within one graph, and the gradients of all are taken over at its end. The
 /// chains train the same weights, which are made once and, with a learning rate of zero, stay as they are: a launch may

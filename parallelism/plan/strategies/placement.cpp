@@ -1,5 +1,6 @@
 #include "parallelism/plan/strategies/placement.h"
 
+#include <iterator>
 #include <string>
 
 #include "base/case_text.h"
@@ -93,6 +94,12 @@ Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, in
   plan.skips = skip_ports(plan.segments, input.model);
   plan.statistics = statistics_segments(plan.segments, input.model);
   return plan;
+}
+
+std::vector<Segment> single_layers(const models::ModelSpec& model) {
+  std::vector<Segment> layers;
+  for (int l = 0; l < std::ssize(model.layers); ++l) layers.push_back({.first_layer = l, .layers = 1});
+  return layers;
 }
 
 std::vector<Bytes> gradient_bytes(const Plan& plan, const models::ModelSpec& model) {

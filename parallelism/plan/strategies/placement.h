@@ -41,6 +41,9 @@ struct Stages {
 /// for partition:memory where no cut keeps the case's limit.
 Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, int replicas, int micro_batches);
 
+/// Each layer by itself, from which any cut of the model can be predicted; of no stage.
+std::vector<Segment> single_layers(const models::ModelSpec& model);
+
 /// What each layer keeps on a rank that holds so many versions of its weights; 0: one for each micro-batch in flight.
 /// Throws usage_error where the profile lacks sizes.
 std::vector<LayerBytes> layer_bytes(const StrategyInput& input, int weight_versions);

@@ -10,6 +10,7 @@
 #include "base/statistics.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/device_cpu.h"
+#include "parallelism/plan/strategies/placement.h"
 #include "suite/rank/layer_chain.h"
 #include "suite/rank/transfers.h"
 #include "tests/suite/rank/small_launch.h"
@@ -59,7 +60,7 @@ bool knows_adding(const std::string& keys, Placement placement, bool measures_by
   static exec::MemoryAccount accounts[2];
   comm::run_thread_ranks(launch.plan.spec.np, [&](comm::Communicator& comm) {
     const auto device = exec::cpu_device(accounts[comm.rank().value]);
-    LayerChains chains(launch, *device, single_layers(launch.model));
+    LayerChains chains(launch, *device, plan::single_layers(launch.model));
     analytic::Calibration calibration;
     const ChainEffort effort{.least_steps = 1, .most_steps = 1, .discarded_steps = 1, .measures_bytes = measures_bytes};
     time_chains(launch, comm, *device, chains, {4}, effort, /*slowdown=*/1, calibration);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "parallelism/plan/strategies/placement.h"
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/recording_device.h"
 #include "tests/suite/rank/small_launch.h"
@@ -15,7 +16,7 @@ LayerChain chain_of(const std::string& keys) {
   static exec::MemoryAccount account;
   const Launch launch = small_launch(keys);
   const std::unique_ptr<exec::Device> device = exec::recording_device(account);
-  return LayerChains(launch, *device, single_layers(launch.model)).time(4, {.timed = 3}, [] {});
+  return LayerChains(launch, *device, plan::single_layers(launch.model)).time(4, {.timed = 3}, [] {});
 }
 
 /// Notes the order of what happens to it.
@@ -58,7 +59,8 @@ TEST(LayerChain, TimesTheSegmentsOfAPlanAsThePlanRunsThem) {
   const LayerChain chain = LayerChains(launch, *device, cut).time(4, {.timed = 3}, [] {});
   EXPECT_EQ(chain.segments, cut);
   ASSERT_EQ(chain.timings.size(), cut.size());
-  const LayerChain by_layer = LayerChains(launch, *device, single_layers(launch.model)).time(4, {.timed = 1}, [] {});
+  const LayerChain by_layer =
+      LayerChains(launch, *device, plan::single_layers(launch.model)).time(4, {.timed = 1}, [] {});
   std::int64_t saved = 0;
   for (int l = 0; l + 1 < layers; ++l) saved += by_layer.timings[l].saved_bytes;
   EXPECT_EQ(chain.timings[0].saved_bytes, saved) << "of all its layers";
@@ -96,7 +98,7 @@ TEST(LayerChain, PassesThatAddToGradientsHoldNoMoreThanThoseThatStartThem) {
   static exec::MemoryAccount account;
   const Launch launch = small_launch("zb-h1/np:1/batch:8/micro:2");
   const std::unique_ptr<exec::Device> device = exec::recording_device(account);
-  LayerChains chains(launch, *device, single_layers(launch.model));
+  LayerChains chains(launch, *device, plan::single_layers(launch.model));
   LayerChain chain = chains.time(4, {.timed = 1, .discarded = 1}, [] {});
   chains.measure_adding(chain, 4);
   int with_weights = 0;
@@ -129,7 +131,9 @@ TEST(LayerChain, ChainsBeginWhenAllAreReadyAndTryNothingOut) {
   NotingDevice device(account);
   tune_layers(launch, device, 4);
   EXPECT_EQ(device.notes, "tuned ");
-  LayerChains(launch, device, single_layers(launch.model)).time(4, {.timed = 2}, [&] { device.notes += "ready "; });
+  LayerChains(launch, device, plan::single_layers(launch.model)).time(4, {.timed = 2}, [&] {
+    device.notes += "ready ";
+  });
   EXPECT_EQ(device.notes, "tuned ready marks ready marks ") << "once for whole and once for split backwards";
 }
 

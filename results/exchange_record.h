@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/canary.h"
 #include "base/exchange.h"
 #include "base/json_reader.h"
 #include "results/record.h"
@@ -30,6 +31,7 @@ struct ExchangeRecord {
   std::string algorithm;     ///< what carried it out: "window", "ring", "library", ...; "" where nothing did
   std::string mpi_settings;  ///< comm::mpi_settings(); "": without MPI, where nothing was timed, or an older file
   std::optional<ExchangeTime> time_s;
+  std::vector<Canary> canaries;  ///< of each launch of time_s; none in files before schema 1.17
   std::optional<double> predicted_time_s;
   std::string prediction;  ///< where predicted_time_s comes from, or why there is none
   std::string reproduce;   ///< the command that measures it again

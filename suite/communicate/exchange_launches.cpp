@@ -21,6 +21,7 @@ void give_up(std::span<results::ExchangeRecord> rows, const ExchangeLaunch& laun
     rows[i].status = lacks ? results::Status::skipped : results::Status::failed;
     rows[i].reason = result.reason;
     rows[i].time_s.reset();
+    rows[i].canaries.clear();
   }
 }
 

@@ -142,6 +142,7 @@ void take_timings(std::span<results::ExchangeRecord> rows, std::span<const std::
       row.status = results::Status::failed;
       row.reason = fmt::format("a wrong value: {}", timing.wrong);
       row.time_s.reset();
+      row.canaries.clear();
       continue;
     }
     if (std::ssize(timing.seconds) != iterations) {
@@ -152,6 +153,7 @@ void take_timings(std::span<results::ExchangeRecord> rows, std::span<const std::
     if (row.time_s) samples = std::move(row.time_s->samples);
     samples.push_back(timing.seconds);
     row.time_s = results::exchange_time(std::move(samples));
+    if (timings.canary) row.canaries.push_back(*timings.canary);
   }
 }
 

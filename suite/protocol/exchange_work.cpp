@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/canary_json.h"
 #include "base/case_text.h"
 #include "base/hash.h"
 #include "parallelism/plan/state/state_layout.h"
@@ -63,7 +64,9 @@ json to_json(const ExchangeTimings& timings) {
   json exchanges = json::array();
   for (const ExchangeTiming& one : timings.exchanges)
     exchanges.push_back({{"algorithm", one.algorithm}, {"seconds", one.seconds}, {"wrong", one.wrong}});
-  return {{"exchanges", std::move(exchanges)}, {"mpi_settings", timings.mpi_settings}};
+  return {{"exchanges", std::move(exchanges)},
+          {"mpi_settings", timings.mpi_settings},
+          {"canary", timings.canary ? parabench::to_json(*timings.canary) : json()}};
 }
 
 ExchangeTimings exchange_timings_from_json(const JsonReader& reader) {
@@ -77,6 +80,7 @@ ExchangeTimings exchange_timings_from_json(const JsonReader& reader) {
     }
     timings.exchanges.push_back(std::move(timing));
   }
+  if (reader.has("canary")) timings.canary = canary_from_json(reader.at("canary"));
   return timings;
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/canary.h"
 #include "base/exchange.h"
 #include "base/json_reader.h"
 
@@ -37,6 +39,7 @@ struct ExchangeTiming {
 struct ExchangeTimings {
   std::vector<ExchangeTiming> exchanges;  ///< in the order of the work
   std::string mpi_settings = {};          ///< comm::mpi_settings(); "" where ranks do not talk through MPI
+  std::optional<Canary> canary = {};      ///< of the launch
 };
 
 nlohmann::json to_json(const ExchangeTimings& timings);

@@ -105,8 +105,8 @@ Canary canary_of(std::span<const RankCanary> ranks) {
   return all;
 }
 
-CanaryWatch::CanaryWatch(const Case& spec, comm::Communicator& comm, const exec::Device& device)
-    : comm_(comm), is_on_(device.where().is_cpu()), threads_(threads_of_operation(spec)) {
+CanaryWatch::CanaryWatch(const Case& spec, comm::Communicator& comm)
+    : comm_(comm), is_on_(spec.device != DeviceKind::cuda), threads_(threads_of_operation(spec)) {
   if (!is_on_) return;
   before_ = time();
   reset_resident_peak();

@@ -10,7 +10,6 @@
 #include "base/case.h"
 #include "base/processor_ticks.h"
 #include "parallelism/comm/communicator.h"
-#include "parallelism/exec/device.h"
 
 namespace parabench::rank {
 
@@ -32,8 +31,8 @@ Canary canary_of(std::span<const RankCanary> ranks);
 /// resident peak afterwards, where the system lets a process say so (/proc/self/clear_refs).
 class CanaryWatch {
  public:
-  /// Collective.
-  CanaryWatch(const Case& spec, comm::Communicator& comm, const exec::Device& device);
+  /// Collective. Of the case its device and its threads count.
+  CanaryWatch(const Case& spec, comm::Communicator& comm);
   /// Collective. The launch's canary on rank 0; nullopt on the others, and on GPUs.
   std::optional<Canary> end() const;
 

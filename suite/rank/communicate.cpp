@@ -6,6 +6,7 @@
 #include "parallelism/comm/gather.h"
 #include "parallelism/comm/mpi/session.h"
 #include "parallelism/comm/timed_exchange.h"
+#include "suite/rank/canary.h"
 #include "suite/rank/hosts.h"
 
 namespace parabench::rank {
@@ -35,6 +36,7 @@ protocol::ExchangeTiming gathered(comm::Communicator& comm, const comm::TimedExc
 }  // namespace
 
 protocol::ExchangeTimings communicate(const protocol::ExchangeWork& work, comm::Communicator& comm) {
+  const CanaryWatch canary(case_of(work.setting), comm);
   const comm::Arena arena = comm.allocate(comm::exchange_arena_bytes(work.exchanges, work.warmup + work.iterations));
   const std::vector<int> hosts = hosts_of(comm);
   comm::CacheSweep sweep;
@@ -47,6 +49,7 @@ protocol::ExchangeTimings communicate(const protocol::ExchangeWork& work, comm::
     timing.algorithm = comm::algorithm_of(comm, work.setting, exchange, hosts);
     if (comm.rank() == Rank(0)) timings.exchanges.push_back(std::move(timing));
   }
+  timings.canary = canary.end();
   return timings;
 }
 

@@ -99,7 +99,7 @@ class Windows {
 
 protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec::Device& device) {
   const double begin = now_s();
-  const CanaryWatch canary(launch.plan.spec, comm, device);
+  const CanaryWatch canary(launch.plan.spec, comm);
   Windows windows(launch, comm, device);
   const ReductionBuffer buffer = reduction_buffer(launch, comm, device);
   LayerChains chains(launch, device, launch.plan.segments);

@@ -73,11 +73,13 @@ TEST(ResultsFile, ReadsTheVersionsBefore) {
     rank.erase("arithmetic");
     rank.erase("bus_bandwidth_bytes_per_s");
   }
-  for (nlohmann::json& exchange : older["exchanges"]) exchange.erase("mpi_settings");
+  for (nlohmann::json& exchange : older["exchanges"])
+    for (const char* newer : {"mpi_settings", "canary"}) exchange.erase(newer);
   for (const nlohmann::json& version : results_schema().at("properties").at("schema_version").at("enum")) {
     older["schema_version"] = version;
     EXPECT_EQ(complaint(older), "no complaint") << version;
   }
+  EXPECT_THAT(results_from_json(older).exchanges.at(0).canaries, IsEmpty());
 }
 
 TEST(ResultsFile, RefusesForeignDocuments) {

@@ -312,7 +312,7 @@ protocol::Offer offer() {
 
 /// A microsecond and a nanosecond per byte, in every third iteration a tenth more.
 protocol::ExchangeTimings timings(const Launch& launch) {
-  protocol::ExchangeTimings all{.exchanges = {}, .mpi_settings = "OMPI_MCA_btl_tcp_flags=1"};
+  protocol::ExchangeTimings all{.exchanges = {}, .mpi_settings = "OMPI_MCA_btl_tcp_flags=1", .canary = canary};
   const ReduceKind reduce = launch.work.setting.reduce;
   for (const Exchange& one : launch.work.exchanges) {
     protocol::ExchangeTiming timing{std::string(reduce == ReduceKind::automatic ? "window" : to_text(reduce)), {}, ""};

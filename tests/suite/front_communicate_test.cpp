@@ -46,6 +46,8 @@ TEST_F(CommunicateTest, LaunchesEveryAlgorithmAsOftenAsAskedAndKeepsAllInOneFile
   EXPECT_EQ(ring["id"], "communicate/all-reduce/ring/np:2/bytes:1024");
   EXPECT_EQ(ring["status"], "ok");
   EXPECT_EQ(ring["mpi_settings"], "OMPI_MCA_btl_tcp_flags=1");
+  EXPECT_EQ(ring["canary"].size(), 3u) << "one of each launch";
+  EXPECT_GT(ring["canary"][0]["matrix_product_s"], 0);
   EXPECT_EQ(ring["time_s"]["samples"].size(), 3u);
   EXPECT_EQ(ring["time_s"]["samples"][0].size(), 6u);
   const double median = ring["time_s"]["median"];

@@ -86,12 +86,14 @@ TEST(Timings, OfSeveralLaunchesAreTakenTogether) {
   CommunicateOptions one;
   one.sizes = "1000";
   auto rows = exchange_rows(one);
-  take_timings(rows, std::vector<std::size_t>{0}, {{{"window", {1e-6, 3e-6}, ""}}}, 2);
-  take_timings(rows, std::vector<std::size_t>{0}, {{{"window", {2e-6, 5e-6}, ""}}}, 2);
+  const Canary quiet{1e-4, 5e-3, 0.0, 3}, busy{1.25e-4, 6e-3, 0.25, 40};
+  take_timings(rows, std::vector<std::size_t>{0}, {{{"window", {1e-6, 3e-6}, ""}}, "", quiet}, 2);
+  take_timings(rows, std::vector<std::size_t>{0}, {{{"window", {2e-6, 5e-6}, ""}}, "", busy}, 2);
   const ExchangeRecord& row = rows[0];
   EXPECT_EQ(row.algorithm, "window");
   ASSERT_TRUE(row.time_s);
   EXPECT_EQ(row.time_s->samples.size(), 2u);
+  EXPECT_THAT(row.canaries, ElementsAre(quiet, busy));
   EXPECT_DOUBLE_EQ(row.time_s->median, 2.5e-6);
   EXPECT_DOUBLE_EQ(row.time_s->p25, 1.75e-6);
   EXPECT_DOUBLE_EQ(row.time_s->p75, 3.5e-6);
@@ -103,11 +105,14 @@ TEST(Timings, AWrongValueFailsTheRowForGood) {
   CommunicateOptions one;
   one.sizes = "1000";
   auto rows = exchange_rows(one);
-  take_timings(rows, std::vector<std::size_t>{0}, {{{"window", {1e-6}, ""}}}, 1);
-  take_timings(rows, std::vector<std::size_t>{0}, {{{"window", {1e-6}, "iteration 0, rank 1: element 3 is 2"}}}, 1);
+  const Canary canary{1e-4, 5e-3, 0.0, 3};
+  take_timings(rows, std::vector<std::size_t>{0}, {{{"window", {1e-6}, ""}}, "", canary}, 1);
+  const std::string wrong = "iteration 0, rank 1: element 3 is 2";
+  take_timings(rows, std::vector<std::size_t>{0}, {{{"window", {1e-6}, wrong}}, "", canary}, 1);
   EXPECT_EQ(rows[0].status, Status::failed);
   EXPECT_THAT(rows[0].reason, HasSubstr("a wrong value: iteration 0, rank 1"));
   EXPECT_FALSE(rows[0].time_s);
+  EXPECT_TRUE(rows[0].canaries.empty()) << "they are of the samples";
   EXPECT_TRUE(exchange_launches(rows, one).empty());
 }
 

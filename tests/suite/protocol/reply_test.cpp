@@ -43,7 +43,9 @@ Reply reply_to(Phase phase) {
       break;
     case Phase::hand_over: reply.answer = HandOver{{2.5, 2.25, 2}}; break;
     case Phase::communicate:
-      reply.answer = ExchangeTimings{{{"ring", {0.5, 0.25}, ""}, {"window", {2}, "told"}}, "OMPI_MCA_btl_tcp_flags=1"};
+      reply.answer = ExchangeTimings{{{"ring", {0.5, 0.25}, ""}, {"window", {2}, "told"}},
+                                     "OMPI_MCA_btl_tcp_flags=1",
+                                     Canary{1e-4, 2e-3, 0.25, 7}};
       break;
   }
   return reply;

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "parallelism/comm/threads/world.h"
+#include "parallelism/comm/timed_exchange.h"
 #include "parallelism/exec/device_cpu.h"
 #include "parallelism/plan/routes.h"
 #include "suite/rank/calibrate.h"
+#include "suite/rank/communicate.h"
 #include "tests/suite/rank/small_launch.h"
 
 namespace parabench::rank {
@@ -41,10 +43,23 @@ TEST(Canary, IsToldByRankZeroAndTimedOnAll) {
   comm::run_thread_ranks({2, {}}, [&](comm::Communicator& comm) {
     const auto device = exec::cpu_device(accounts[comm.rank().value]);
     const exec::AccountScope scope(device->account(), MemoryCategory::workspace);
-    const CanaryWatch watch({.np = 2}, comm, *device);
+    const CanaryWatch watch({.np = 2}, comm);
     told[comm.rank().value] = watch.end();
     EXPECT_EQ(device->account().peak().total_counted(), 0) << "nothing of it is counted as a case's memory";
   });
+  ASSERT_TRUE(told[0]);
+  EXPECT_FALSE(told[1]);
+  expect_sound(*told[0]);
+}
+
+TEST(Canary, ALaunchOfExchangesSaysWhatItWasLike) {
+  const protocol::ExchangeWork work{.setting = {.comm = CommKind::threads},
+                                    .iterations = 1,
+                                    .warmup = 0,
+                                    .exchanges = {{ExchangeKind::all_reduce, 4096, 2}}};
+  std::optional<Canary> told[2];
+  comm::run_thread_ranks({2, comm::exchange_groups(2, work.exchanges)},
+                         [&](comm::Communicator& comm) { told[comm.rank().value] = communicate(work, comm).canary; });
   ASSERT_TRUE(told[0]);
   EXPECT_FALSE(told[1]);
   expect_sound(*told[0]);

@@ -95,6 +95,7 @@ class RankProgram(unittest.TestCase):
         for row in rows:
             self.assertEqual(row["status"], "ok", row)
             self.assertEqual([len(launch) for launch in row["time_s"]["samples"]], [3])
+            self.assertEqual(len(row["canary"]), 1)
             by.setdefault((row["kind"], row["reduce"]), row["algorithm"])
         self.assertEqual(by["all-reduce", "auto"], "window")
         self.assertEqual(by["all-reduce", "hierarchical"], "window")

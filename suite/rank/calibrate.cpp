@@ -51,7 +51,7 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
   time_loading(launch, comm, analytic::calibration_scope(launch.plan).samples.front(), calibration);
   time_copies(launch, comm, device, calibration);
   const ReductionBuffer buffer = reduction_buffer(launch, comm, device);
-  time_exchanges(launch, comm, device, buffer, {}, calibration);
+  time_exchanges(launch, comm, device, buffer, analytic::ExchangesOf::any_plan, {}, calibration);
   if (!device.where().is_cpu()) {
     calibration.launch_floor_s = launch_floor(device);
     const std::int64_t outside_all = outside_allocator();

@@ -207,23 +207,33 @@ ReductionBuffer reduction_buffer(const Launch& launch, comm::Communicator& comm,
 }
 
 void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device& device, const ReductionBuffer& buffer,
-                    const TransferEffort& effort, analytic::Calibration& calibration) {
+                    analytic::ExchangesOf plans, const TransferEffort& effort, analytic::Calibration& calibration) {
+  constexpr std::int64_t smallest_reduction = 4096, smallest_message = 1024;
   if (comm.size() == 1) return;
-  const Case& spec = launch.plan.spec;
-  const analytic::CalibrationScope scope = analytic::calibration_scope(launch.plan);
-  const auto curve_of = [&](comm::CollectiveKind kind, const GroupShape& shape) {
-    return collective_curve(comm, device, buffer.arena, kind, group_of_shape(launch.plan, comm.rank(), shape), effort);
+  const plan::Plan& plan = launch.plan;
+  const analytic::CalibrationScope scope = analytic::calibration_scope(plan);
+  const analytic::Sizes sizes(launch.model);
+  const auto curve_of = [&](plan::OpKind collective, comm::CollectiveKind kind, const GroupShape& shape) {
+    const std::vector<std::int64_t> timed = analytic::timed_sizes(
+        plans, smallest_reduction, buffer.arena.bytes, analytic::collective_sizes(plan, sizes, collective, shape));
+    return collective_curve(comm, device, buffer.arena, kind, group_of_shape(plan, comm.rank(), shape), timed, effort);
   };
   for (const GroupShape& shape : scope.groups)
-    calibration.all_reduce[analytic::reduction_key(spec, shape)] = curve_of(comm::CollectiveKind::all_reduce, shape);
+    calibration.all_reduce[analytic::reduction_key(plan.spec, shape)] =
+        curve_of(plan::OpKind::all_reduce, comm::CollectiveKind::all_reduce, shape);
   for (const auto& [collective, shape] : scope.shares) {
     const bool scatters = collective == plan::OpKind::reduce_scatter;
-    (calibration.*analytic::share_curves(collective))[analytic::reduction_key(spec, shape)] =
-        curve_of(scatters ? comm::CollectiveKind::reduce_scatter : comm::CollectiveKind::all_gather, shape);
+    (calibration.*analytic::share_curves(collective))[analytic::reduction_key(plan.spec, shape)] =
+        curve_of(collective, scatters ? comm::CollectiveKind::reduce_scatter : comm::CollectiveKind::all_gather, shape);
   }
-  for (const analytic::MessagePair& pair : scope.messages)
-    calibration.point_to_point[analytic::message_key(spec, pair.between_hosts)] =
-        point_to_point_curve(comm, device, pair, largest_message(launch), effort);
+  for (const analytic::MessagePair& pair : scope.messages) {
+    const std::vector<std::int64_t> own = analytic::message_sizes(plan, sizes, pair.between_hosts);
+    // A plan that sends next to nothing still has a message to price.
+    const std::int64_t largest = std::max({std::int64_t{64}, largest_message(launch), own.empty() ? 0 : own.back()});
+    const std::vector<std::int64_t> timed = analytic::timed_sizes(plans, smallest_message, largest, own);
+    calibration.point_to_point[analytic::message_key(plan.spec, pair.between_hosts)] =
+        point_to_point_curve(comm, device, pair, timed, effort);
+  }
 }
 
 }  // namespace parabench::rank

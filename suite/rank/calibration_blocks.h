@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analytic/calibration/calibration.h"
+#include "analytic/calibration/exchange_sizes.h"
 #include "parallelism/comm/communicator.h"
 #include "parallelism/exec/device.h"
 #include "suite/rank/launch.h"
@@ -59,9 +60,10 @@ ReductionBuffer reduction_buffer(const Launch& launch, comm::Communicator& comm,
 void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& device,
                  analytic::Calibration& calibration);
 
-/// Times the reductions and messages of the plan, of each shape of groups and pair of ranks (calibration_scope).
-/// Collective; on rank 0 `calibration` gets all of it.
+/// Times the reductions and messages of the plan, of each shape of groups and pair of ranks (calibration_scope), of its
+/// own sizes and, where other plans are to be predicted from them, too, of more (exchange_sizes.h). Collective; on rank
+/// 0 `calibration` gets all of it.
 void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device& device, const ReductionBuffer& buffer,
-                    const TransferEffort& effort, analytic::Calibration& calibration);
+                    analytic::ExchangesOf plans, const TransferEffort& effort, analytic::Calibration& calibration);
 
 }  // namespace parabench::rank

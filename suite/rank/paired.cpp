@@ -126,7 +126,7 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
     if (agreed(comm, goes_on) == 0) break;
     if (times_transfers) {
       slowdown = slowdown_of_updates(launch, comm, device, in_every_fourth);
-      time_exchanges(launch, comm, device, buffer, in_every_fourth, transfers);
+      time_exchanges(launch, comm, device, buffer, analytic::ExchangesOf::plan, in_every_fourth, transfers);
       time_loading(launch, comm, samples.front(), transfers);
       transfers_s = now_s() - start;
     }

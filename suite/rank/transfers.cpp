@@ -56,22 +56,13 @@ analytic::CurvePoint time_point(comm::Communicator& comm, const exec::Device& de
   return point;
 }
 
-/// Ascending, unique; `largest` is rounded down to whole cache lines, what is less than one to whole elements.
-std::vector<std::int64_t> powers_up_to(std::int64_t first, std::int64_t largest, int factor) {
-  const std::int64_t unit = largest < 64 ? 4 : 64, last = largest / unit * unit;
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t n = first; n < last; n *= factor) sizes.push_back(n);
-  sizes.push_back(last);
-  return sizes;
-}
-
 bool on_device(const exec::Device& device) { return !device.where().is_cpu(); }
 
 }  // namespace
 
 analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
                                  comm::CollectiveKind kind, const std::optional<TimedGroup>& group,
-                                 const TransferEffort& effort) {
+                                 const std::vector<std::int64_t>& sizes, const TransferEffort& effort) {
   // In a step a whole backward lies between two sums: what one leaves in the caches is gone before the next. Repeated
   // at once, sums of 40 MB ran at four times the rate that they have in a step of ResNet-18.
   comm::CacheSweep sweep;
@@ -79,7 +70,7 @@ analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& d
     if (!on_device(device)) sweep();
   };
   analytic::Curve curve;
-  for (const std::int64_t bytes : powers_up_to(4096, arena.bytes, 8)) {
+  for (const std::int64_t bytes : sizes) {
     comm::CollectiveCall call{.kind = kind, .buffer = {arena.data, bytes, comm::ElementType::f32, on_device(device)}};
     if (group) call.group = group->id;
     if (group && kind != comm::CollectiveKind::all_reduce) call.shares = comm::Shares::even(bytes, group->members);
@@ -91,10 +82,8 @@ analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& d
 }
 
 analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, const analytic::MessagePair& pair,
-                                     std::int64_t largest, const TransferEffort& effort) {
+                                     const std::vector<std::int64_t>& sizes, const TransferEffort& effort) {
   const comm::MessageLane ping = ping_lane(pair), pong = pong_lane(pair);
-  // A plan that sends next to nothing still has a message to price.
-  const std::vector<std::int64_t> sizes = powers_up_to(1024, std::max<std::int64_t>(64, largest), 8);
   const torch::Tensor buffer = torch::zeros({sizes.back()}, torch::TensorOptions(torch::kUInt8).device(device.where()));
   device.synchronise();
   analytic::Curve curve;

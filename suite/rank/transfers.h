@@ -1,7 +1,9 @@
 // What a calibration measures besides the layers: messages, reductions, updates at once, copies, launches.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "analytic/calibration/calibration.h"
 #include "analytic/calibration/scope.h"
@@ -24,12 +26,12 @@ struct TimedGroup {
   int members = 0;
 };
 /// On rank 0 medians of the slowest rank, on the others their own; behind a barrier each, with the processor's caches
-/// full of something else, for sizes up to `arena.bytes`, which lie on the device; shares are even. On the processor
-/// each size twice, while nobody computes and while all ranks do. Collective; a rank takes part in `group`, or only
-/// waits where it has none.
+/// full of something else; shares are even. On the processor each size twice, while nobody computes and while all ranks
+/// do. Collective; a rank takes part in `group`, or only waits where it has none. Precondition: `sizes`, in bytes, are
+/// the same on all ranks, ascend, and are no larger than the arena, which lies on the device.
 analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
                                  comm::CollectiveKind kind, const std::optional<TimedGroup>& group,
-                                 const TransferEffort& effort);
+                                 const std::vector<std::int64_t>& sizes, const TransferEffort& effort);
 /// The lanes of a ping-pong.
 inline comm::MessageLane ping_lane(const analytic::MessagePair& pair) {
   return {pair.first, pair.second, comm::Channel::forward};
@@ -38,8 +40,9 @@ inline comm::MessageLane pong_lane(const analytic::MessagePair& pair) {
   return {pair.second, pair.first, comm::Channel::backward};
 }
 /// One way: half of a ping-pong between the two ranks while the others sleep, and while all ranks compute.
+/// Precondition: `sizes`, in bytes, are the same on all ranks, and ascend.
 analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, const analytic::MessagePair& pair,
-                                     std::int64_t largest, const TransferEffort& effort);
+                                     const std::vector<std::int64_t>& sizes, const TransferEffort& effort);
 
 /// Seconds of an update by the case's optimizer of so many parameters (of 2^24 at most) while all ranks of the
 /// processor update at once, over those on one rank alone: medians behind a barrier each, out of the caches; of all at

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <mutex>
 
+#include "analytic/calibration/exchange_sizes.h"
 #include "analytic/calibration/measurements.h"
 #include "analytic/costs/costs.h"
 #include "analytic/simulate/predict.h"
@@ -51,6 +53,19 @@ TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
         EXPECT_GT(point.bytes, 0) << key.comm;
         EXPECT_GT(point.loaded_s, 0) << "timed beside computing, too";
       }
+    const auto expect_all = [](const analytic::Curve& curve, const std::vector<std::int64_t>& own) {
+      for (const std::int64_t bytes : own)
+        EXPECT_EQ(std::ranges::count(curve, bytes, &analytic::CurvePoint::bytes), 1) << bytes << ", as in the plan";
+    };
+    for (const auto& [key, curve] : round.calibration.point_to_point)
+      expect_all(curve, analytic::message_sizes(launch.plan, sizes, /*between_hosts=*/false));
+    const auto expect_reductions = [&](plan::OpKind kind, const std::map<analytic::RankCountKey, analytic::Curve>& of) {
+      for (const auto& [key, curve] : of)
+        expect_all(curve, analytic::collective_sizes(launch.plan, sizes, kind, {key.ranks, key.hosts, key.most}));
+    };
+    expect_reductions(plan::OpKind::all_reduce, round.calibration.all_reduce);
+    expect_reductions(plan::OpKind::reduce_scatter, round.calibration.reduce_scatter);
+    expect_reductions(plan::OpKind::all_gather, round.calibration.all_gather);
     const analytic::MeasuredLayers measured(round.calibration, sizes);
     for (const plan::Segment& segment : launch.plan.segments) {
       if (segment.layers == 1) continue;

@@ -77,6 +77,7 @@ void SharingActivities::start(const Activity& activity, double now) {
   std::fill_n(&said_s_[number * says()], says(), unknown);
   count(running, 1);
   running_.push_back(number);
+  contended_.emplace_back();
   measured_s_.push_back(0);
   shape_.push_back(shape_of(running));
   remaining_.push_back(1);
@@ -171,17 +172,49 @@ int SharingActivities::busy_ranks(const Shape& shape) const {
   return shape.computes ? std::min(beside, ranks_of_host_[shape.host]) : 1;
 }
 
+double SharingActivities::said_s(int number, int busy) {
+  double& said = said_s_[number * says() + busy];
+  if (said < 0) {
+    const Activity& activity = places_[number].activity;
+    said = time_.seconds(plan_, activity.rank, *activity.op, busy);
+  }
+  return said;
+}
+
 void SharingActivities::measure() {
   busy_.clear();
   for (const Shape& shape : shapes_) busy_.push_back(busy_ranks(shape));
   for (; measured_ < running_.size(); ++measured_) {
-    const int busy = busy_[shape_[measured_]];
-    double& said = said_s_[running_[measured_] * says() + busy];
-    if (said < 0) {
-      const Activity& activity = places_[running_[measured_]].activity;
-      said = time_.seconds(plan_, activity.rank, *activity.op, busy);
+    const int number = running_[measured_], busy = busy_[shape_[measured_]];
+    const Running& running = places_[number];
+    const double crowded_s = said_s(number, busy);
+    if (!is_pass(running) || busy == 1) {
+      contended_[measured_] = {.by_cores_s = crowded_s};
+      continue;
     }
-    measured_s_[measured_] = said;
+    const int all = ranks_of_host_[running.host];
+    const double wanted = std::max(1.0, static_cast<double>(all) * running.demand / cores_);
+    contended_[measured_] = contended(said_s(number, 1), crowded_s, {busy, all, wanted});
+  }
+}
+
+/// Passes that run beside each other may need more of the memory, or less, than those beside which each was measured.
+/// What is no pass keeps what it takes.
+void SharingActivities::mix() {
+  excess_.assign(ranks_of_host_.size(), 0);
+  passes_.assign(ranks_of_host_.size(), 0);
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    const Running& running = places_[running_[i]];
+    if (!is_pass(running)) continue;
+    excess_[running.host] += contended_[i].excess;
+    ++passes_[running.host];
+  }
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    const Running& running = places_[running_[i]];
+    const Contended& own = contended_[i];
+    const int others = passes_[running.host] - 1;
+    const bool is_beside = is_pass(running) && others > 0;
+    measured_s_[i] = is_beside ? seconds_beside(own, (excess_[running.host] - own.excess) / others) : own.by_cores_s;
   }
 }
 
@@ -282,7 +315,11 @@ void SharingActivities::reload() {
   }
   before_ = load_;
   const std::size_t size = running_.size();
-  measure();
+  if (measured_ < size) {
+    measure();
+    mix();
+    known_ = 0;
+  }
   if (ranks_of_host_.size() > 1) {
     for (; known_ < size; ++known_) whole_s_[known_] = stretched_s(places_[running_[known_]], measured_s_[known_]);
     return;
@@ -309,6 +346,7 @@ void SharingActivities::remove_ended(double together, std::vector<int>& ended) {
   for (auto i = ended_.rbegin(); i != ended_.rend(); ++i) {
     for (std::vector<int>* of : {&running_, &shape_}) of->erase(of->begin() + *i);
     for (std::vector<double>* of : {&measured_s_, &remaining_, &whole_s_}) of->erase(of->begin() + *i);
+    contended_.erase(contended_.begin() + *i);
   }
   measured_ = known_ = running_.size();
 }

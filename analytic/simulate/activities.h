@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analytic/costs/time_model.h"
+#include "analytic/simulate/contention.h"
 #include "parallelism/plan/shared_links.h"
 
 namespace parabench::analytic {
@@ -58,6 +59,7 @@ class SharingActivities {
     std::vector<double> up;             ///< by port of racks: links of hosts that what passes would fill
     bool operator==(const Load&) const = default;
   };
+  static bool is_pass(const Running& running) { return running.computes && !running.streams; }
   void place(Running& running) const;
   void weigh(Running& running) const;
   int ends_on(const Running& running, std::size_t host) const;
@@ -80,7 +82,9 @@ class SharingActivities {
   void count_exchanges();
   int busy_ranks(const Shape& shape) const;
   std::size_t says() const { return static_cast<std::size_t>(plan_.spec.np) + 1; }
+  double said_s(int number, int busy);
   void measure();
+  void mix();
   double stretched_s(const Running& running, double measured_s) const;
   /// `times`: 1 of what starts, -1 of what has ended.
   void count(const Running& running, int times);
@@ -96,18 +100,21 @@ class SharingActivities {
   Load load_, before_;             ///< at present, and when whole_s_ was asked for
   int weighted_ = 0;               ///< messages and collectives that run and do not share cores in equal parts
   std::vector<double> exchanges_;  ///< by host: cores that computing loses to exchanges, where some of these run
+  std::vector<double> excess_;     ///< by host: Contended::excess of the passes that run, added up
+  std::vector<int> passes_;        ///< by host: these
   double now_ = 0;
   std::vector<Running> places_;  ///< of what runs, and of what has ended
   std::vector<int> unused_;
   /// Of what runs, in the order in which it started:
   std::vector<int> running_;              ///< in places_
-  std::vector<double> measured_s_;        ///< while nothing but what it was measured with runs
+  std::vector<Contended> contended_;      ///< what it was measured with, beside its like
+  std::vector<double> measured_s_;        ///< while nothing but passes, or what it was measured with, runs
   std::vector<int> shape_;                ///< in shapes_
   std::vector<double> remaining_;         ///< share of the operation still to do
   std::vector<double> whole_s_;           ///< what all of it would take under the present load
   std::vector<double> left_s_;            ///< what is still to do would take
   std::vector<int> ended_;                ///< which of them end next
-  std::size_t measured_ = 0, known_ = 0;  ///< of them have measured_s_, whole_s_
+  std::size_t measured_ = 0, known_ = 0;  ///< of them have contended_, whole_s_
   /// What the model said of each of places_ for so many busy ranks: loads come and go while an operation runs. Unknown
   /// where negative.
   std::vector<double> said_s_;

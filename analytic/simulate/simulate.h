@@ -24,11 +24,12 @@ namespace parabench::analytic {
 ///    thread of a message or collective takes lost_share of what a rank has from them, or what it gets where that is
 ///    unknown. What an operation suffered when it was measured (busy ranks; more threads than cores) is not charged
 ///    again; of several hosts the slowest counts. The work of GPUs takes no cores. Seconds of computing follow the
-///    number of ranks of the host that compute, moment by moment; those of what moves much memory and computes little
-///    (updates, additions) the number of its ranks that do, or take part in a collective: they share the memory's rate,
-///    of which passes take little. Passes were measured while as many threads computed; updates while as many updated,
-///    so that these share cores with passes beside them on top (a little too much of it where their rate lies between
-///    that of one rank and that of all, which shared cores as well). Where time.cores() is 0, busy_ranks is 1.
+///    number of ranks of the host that compute, moment by moment, and what these compute (contention.h); those of what
+///    moves much memory and computes little (updates, additions) the number of its ranks that do, or take part in a
+///    collective: they share the memory's rate, of which passes take little. Passes were measured while as many threads
+///    computed; updates while as many updated, so that these share cores with passes beside them on top (a little too
+///    much of it where their rate lies between that of one rank and that of all, which shared cores as well). Where
+///    time.cores() is 0, busy_ranks is 1.
 ///  - There, too, messages and collectives between hosts share the links of their hosts, which have a port for each
 ///    direction: parts().transfer is stretched by how many pass through the fullest port that they pass through, a
 ///    collective through both of every host that it has members on. Where it shares cores as well, the scarcer of the

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "analytic/calibration/scope.h"
-#include "analytic/costs/time_model.h"
 
 namespace parabench::analytic {
 namespace {
@@ -59,20 +58,18 @@ std::vector<std::int64_t> message_sizes(const plan::Plan& plan, const Sizes& siz
   const auto is_between = [&](Rank rank, const plan::LaneKey& lane) {
     return lane.kind == plan::LaneKind::send && on_one_host(plan.placement, rank, lane.peer) != between_hosts;
   };
-  return sizes_in(plan, is_between, [&](Rank rank, const plan::Op& op) {
-    return link_sharers(plan, op) * sizes.payload_bytes(plan, rank, op);
-  });
+  return sizes_in(plan, is_between, [&](Rank rank, const plan::Op& op) { return sizes.payload_bytes(plan, rank, op); });
 }
 
-std::vector<std::int64_t> timed_sizes(ExchangesOf plans, std::int64_t smallest, std::int64_t largest,
+std::vector<std::int64_t> timed_sizes(ExchangesOf whose, std::int64_t smallest, std::int64_t largest,
                                       const std::vector<std::int64_t>& own) {
   constexpr int factor = 8;
+  const bool of_any = whose == ExchangesOf::any_plan;
   const std::int64_t last = in_whole_lines(largest);
   std::set<std::int64_t> sizes = {std::min(smallest, last)};
-  if (plans == ExchangesOf::any_plan || own.empty()) {
+  if (of_any)
     for (std::int64_t bytes = smallest; bytes < last; bytes *= factor) sizes.insert(bytes);
-    if (own.empty() || own.back() < last) sizes.insert(last);
-  }
+  if (own.empty() || (of_any && own.back() < last)) sizes.insert(last);
   for (const std::int64_t bytes : own) sizes.insert(std::max(element, in_whole_elements(std::min(bytes, largest))));
   return {sizes.begin(), sizes.end()};
 }

@@ -207,7 +207,7 @@ ReductionBuffer reduction_buffer(const Launch& launch, comm::Communicator& comm,
 }
 
 void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device& device, const ReductionBuffer& buffer,
-                    analytic::ExchangesOf plans, const TransferEffort& effort, analytic::Calibration& calibration) {
+                    analytic::ExchangesOf whose, const TransferEffort& effort, analytic::Calibration& calibration) {
   constexpr std::int64_t smallest_reduction = 4096, smallest_message = 1024;
   if (comm.size() == 1) return;
   const plan::Plan& plan = launch.plan;
@@ -215,7 +215,7 @@ void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device
   const analytic::Sizes sizes(launch.model);
   const auto curve_of = [&](plan::OpKind collective, comm::CollectiveKind kind, const GroupShape& shape) {
     const std::vector<std::int64_t> timed = analytic::timed_sizes(
-        plans, smallest_reduction, buffer.arena.bytes, analytic::collective_sizes(plan, sizes, collective, shape));
+        whose, smallest_reduction, buffer.arena.bytes, analytic::collective_sizes(plan, sizes, collective, shape));
     return collective_curve(comm, device, buffer.arena, kind, group_of_shape(plan, comm.rank(), shape), timed, effort);
   };
   for (const GroupShape& shape : scope.groups)
@@ -230,7 +230,7 @@ void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device
     const std::vector<std::int64_t> own = analytic::message_sizes(plan, sizes, pair.between_hosts);
     // A plan that sends next to nothing still has a message to price.
     const std::int64_t largest = std::max({std::int64_t{64}, largest_message(launch), own.empty() ? 0 : own.back()});
-    const std::vector<std::int64_t> timed = analytic::timed_sizes(plans, smallest_message, largest, own);
+    const std::vector<std::int64_t> timed = analytic::timed_sizes(whose, smallest_message, largest, own);
     calibration.point_to_point[analytic::message_key(plan.spec, pair.between_hosts)] =
         point_to_point_curve(comm, device, pair, timed, effort);
   }

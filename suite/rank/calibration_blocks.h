@@ -64,6 +64,6 @@ void time_copies(const Launch& launch, comm::Communicator& comm, exec::Device& d
 /// own sizes and, where other plans are to be predicted from them, too, of more (exchange_sizes.h). Collective; on rank
 /// 0 `calibration` gets all of it.
 void time_exchanges(const Launch& launch, comm::Communicator& comm, exec::Device& device, const ReductionBuffer& buffer,
-                    analytic::ExchangesOf plans, const TransferEffort& effort, analytic::Calibration& calibration);
+                    analytic::ExchangesOf whose, const TransferEffort& effort, analytic::Calibration& calibration);
 
 }  // namespace parabench::rank

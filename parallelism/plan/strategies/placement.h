@@ -41,7 +41,7 @@ struct Stages {
 /// for partition:memory where no cut keeps the case's limit.
 Plan cut_model(const StrategyInput& input, const Stages& stages, Grain grain, int replicas, int micro_batches);
 
-/// Each layer by itself, from which any cut of the model can be predicted; of no stage.
+/// Each layer by itself, from which any cut of the model can be predicted; all of one stage.
 std::vector<Segment> single_layers(const models::ModelSpec& model);
 
 /// What each layer keeps on a rank that holds so many versions of its weights; 0: one for each micro-batch in flight.

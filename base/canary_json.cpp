@@ -20,11 +20,24 @@ nlohmann::json to_json(const Canary& canary) {
           {"involuntary_switches", canary.involuntary_switches}};
 }
 
+nlohmann::json to_json(const std::vector<Canary>& canaries) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Canary& canary : canaries) list.push_back(to_json(canary));
+  return list;
+}
+
 Canary canary_from_json(const JsonReader& reader) {
   return {.matrix_product_s = time(reader, "matrix_product_s"),
           .triad_s = time(reader, "triad_s"),
           .steal_share = reader.find<double>("steal_share"),
           .involuntary_switches = reader.get_at_least("involuntary_switches", std::int64_t{0})};
+}
+
+std::vector<Canary> canaries_in(const JsonReader& object) {
+  std::vector<Canary> canaries;
+  if (!object.has("canary")) return canaries;
+  for (const JsonReader& canary : object.at("canary").items()) canaries.push_back(canary_from_json(canary));
+  return canaries;
 }
 
 }  // namespace parabench

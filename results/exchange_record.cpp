@@ -15,12 +15,6 @@ using nlohmann::json;
 json null_if_empty(const std::string& text) { return text.empty() ? json() : json(text); }
 json null_if_none(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
-json canaries_json(const std::vector<Canary>& canaries) {
-  json list = json::array();
-  for (const Canary& canary : canaries) list.push_back(parabench::to_json(canary));
-  return list;
-}
-
 json time_json(const std::optional<ExchangeTime>& time) {
   if (!time) return nullptr;
   return {{"samples", time->samples}, {"median", time->median}, {"p25", time->p25}, {"p75", time->p75}};
@@ -74,7 +68,7 @@ json to_json(const ExchangeRecord& record) {
           {"algorithm", null_if_empty(record.algorithm)},
           {"mpi_settings", null_if_empty(record.mpi_settings)},
           {"time_s", time_json(record.time_s)},
-          {"canary", canaries_json(record.canaries)},
+          {"canary", parabench::to_json(record.canaries)},
           {"algorithm_bandwidth_bytes_per_s", null_if_none(algorithm_bandwidth(record))},
           {"bus_bandwidth_bytes_per_s", null_if_none(bus_bandwidth(record))},
           {"predicted_time_s", null_if_none(record.predicted_time_s)},
@@ -96,8 +90,7 @@ ExchangeRecord exchange_record_from_json(const JsonReader& reader) {
   record.algorithm = reader.find<std::string>("algorithm").value_or("");
   record.mpi_settings = reader.find<std::string>("mpi_settings").value_or("");
   record.time_s = time_from_json(reader);
-  if (reader.has("canary"))
-    for (const JsonReader& canary : reader.at("canary").items()) record.canaries.push_back(canary_from_json(canary));
+  record.canaries = canaries_in(reader);
   record.predicted_time_s = reader.find<double>("predicted_time_s");
   record.prediction = reader.get<std::string>("prediction");
   record.reproduce = reader.get<std::string>("reproduce");

@@ -204,7 +204,7 @@ json to_json(const Measured& measured) {
           {"stopped_by", measured.stopped_by ? json(to_text(*measured.stopped_by)) : json()},
           {"baseline", to_json(measured.baseline)},
           {"ranks", list(measured.ranks)},
-          {"canary", list(measured.canaries)},
+          {"canary", parabench::to_json(measured.canaries)},
           {"timeline", to_json(measured.timeline)}};
 }
 

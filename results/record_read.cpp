@@ -151,7 +151,7 @@ Measured measured(const JsonReader& value) {
   out.mpi_settings = text(value, "mpi_settings");
   out.timeline = timeline(value);
   // Files of schema 1.11 and before do not know it.
-  if (value.has("canary")) out.canaries = list<Canary>(value.at("canary"), canary_from_json);
+  out.canaries = canaries_in(value);
   return out;
 }
 

@@ -24,6 +24,10 @@ std::span<const Calibration> launches_in(const Calibration& calibration) {
   return calibration.launches.empty() ? std::span(&calibration, 1) : std::span(calibration.launches);
 }
 
+int competing_ranks(const Case& spec, const Placement& placement) {
+  return is_emulated(spec) ? 1 : ranks_on_fullest_host(placement, spec.np);
+}
+
 LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks) {
   return layer_key(models::signature(layer, in), first, spec, busy_ranks);
 }

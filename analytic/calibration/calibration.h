@@ -151,6 +151,9 @@ LoadKey load_key(const Case& spec);
 LayerKey layer_key(const models::LayerSpec& layer, const TensorSpec& in, bool first, const Case& spec, int busy_ranks);
 /// The same where models::signature() of both is known.
 LayerKey layer_key(const std::string& signature, bool first, const Case& spec, int busy_ranks);
+/// The most ranks of a case that can get into each other's way, with which its layers are measured beside one alone:
+/// all of the fullest host; emulated, the rank itself.
+int competing_ranks(const Case& spec, const Placement& placement);
 /// Between the layers of a segment's signature, in no layer's own.
 inline constexpr std::string_view segment_joint = " > ";
 /// The signature of consecutive layers that are one segment, by their own; of one layer its own.

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "analytic/calibration/measured.h"
-#include "base/placement.h"
 #include "parallelism/plan/plan.h"
 
 namespace parabench::analytic {
@@ -20,7 +19,6 @@ std::optional<Calibration> without_own_samples(const Calibration& calibration, c
                                                const plan::Plan& plan) {
   std::set<int> own;
   for (const auto& replica : plan.pieces) own.insert(replica.begin(), replica.end());
-  const int all_busy = ranks_on_fullest_host(plan.placement, plan.spec.np);
   const Measured needed = plan::uses(plan, plan::OpKind::backward_input) ? Measured::halves : Measured::pass;
   Calibration left = calibration;
   for (int l = 0; l < std::ssize(sizes.model().layers); ++l) {
@@ -28,7 +26,7 @@ std::optional<Calibration> without_own_samples(const Calibration& calibration, c
     for (auto at = left.layers.lower_bound({.layer = layer, .busy_ranks = 0});
          at != left.layers.end() && at->first.layer == layer; ++at)
       std::erase_if(at->second, [&](const LayerTiming& one) { return own.contains(one.samples); });
-    for (const int busy : std::set<int>{1, all_busy}) {
+    for (const int busy : std::set<int>{1, competing_ranks(plan.spec, plan.placement)}) {
       const LayerKey key = layer_key(sizes.signature(l), l == 0, plan.spec, busy);
       const auto before = calibration.layers.find(key);
       if (before == calibration.layers.end()) continue;

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <span>
 
-#include "analytic/costs/layer_seconds.h"
 #include "base/statistics.h"
 
 namespace parabench::analytic {

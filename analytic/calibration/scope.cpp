@@ -81,8 +81,7 @@ Calibration promised_calibration(const plan::Plan& plan, const models::ModelSpec
   Calibration promised;
   promised.machine = machine;
   const Sizes sizes(model);
-  const int all = ranks_on_fullest_host(plan.placement, spec.np);
-  for (const int busy : std::set<int>{1, all}) {
+  for (const int busy : std::set<int>{1, competing_ranks(spec, plan.placement)}) {
     for (const int samples : scope.samples) {
       const std::vector<double> seconds = layer_seconds(nullptr, machine, sizes, spec, samples);
       for (std::size_t l = 0; l < model.layers.size(); ++l) {

@@ -1,9 +1,12 @@
 #include "analytic/costs/ablation.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "analytic/costs/contention.h"
 #include "analytic/costs/times_of.h"
+#include "base/placement.h"
 
 namespace parabench::analytic {
 namespace {
@@ -21,6 +24,10 @@ class AblatedTimes final : public TimesOf {
       case AblatedTerm::jitter:
       case AblatedTerm::beside:
       case AblatedTerm::loading: break;
+      case AblatedTerm::memory:
+        if (is_pass && busy_ranks > 1 && plan.spec.device == DeviceKind::cpu)
+          return with_total(parts, by_cores_s(plan, rank, op, busy_ranks, parts.total()));
+        break;
       case AblatedTerm::messages: return is_message ? TimeParts{} : parts;
       case AblatedTerm::collectives: return is_collective ? TimeParts{} : parts;
       case AblatedTerm::latency:
@@ -52,6 +59,12 @@ class AblatedTimes final : public TimesOf {
   }
 
  private:
+  double by_cores_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy, double crowded_s) const {
+    const int all = ranks_on_fullest_host(plan.placement, plan.spec.np);
+    const Crowd crowd = crowd_of(std::min(busy, all), all, threads_of_operation(plan.spec), base_.cores());
+    return contended(base_.seconds(plan, rank, op, 1), crowded_s, crowd).by_cores_s;
+  }
+
   AblatedTerm term_;
 };
 

@@ -26,10 +26,6 @@ bool all_layers_tell(Measured what, const Calibration& calibration, const Sizes&
 
 }  // namespace
 
-int competing_ranks(const Case& spec, const Placement& placement) {
-  return is_emulated(spec) ? 1 : ranks_on_fullest_host(placement, spec.np);
-}
-
 bool has_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec, const Placement& placement) {
   return all_layers_tell(Measured::pass, calibration, sizes, spec, {1, competing_ranks(spec, placement)});
 }

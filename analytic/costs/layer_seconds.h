@@ -9,9 +9,6 @@
 
 namespace parabench::analytic {
 
-/// Of a case those that can get into each other's way: on the fullest host; emulated none but the rank itself.
-int competing_ranks(const Case& spec, const Placement& placement);
-
 /// Whether every layer was measured under the case's keys with one rank busy and, unless each has a device to itself,
 /// with all of the fullest host.
 bool has_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec, const Placement& placement = {});

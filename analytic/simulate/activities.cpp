@@ -46,6 +46,7 @@ SharingActivities::SharingActivities(const plan::Plan& plan, const TimeModel& ti
       uplinks_(time.uplinks()),
       cores_(time.cores()) {
   for (Rank rank; rank.value < plan.spec.np; ++rank) ++ranks_of_host_[host_of(plan.placement, rank)];
+  fullest_host_ = std::ranges::max(ranks_of_host_);
   const std::size_t hosts = ranks_of_host_.size();
   for (std::vector<int>* counts : {&load_.busy, &load_.streaming, &load_.computing, &load_.cores})
     counts->assign(hosts, 0);
@@ -188,33 +189,34 @@ void SharingActivities::measure() {
     const int number = running_[measured_], busy = busy_[shape_[measured_]];
     const Running& running = places_[number];
     const double crowded_s = said_s(number, busy);
-    if (!is_pass(running) || busy == 1) {
-      contended_[measured_] = {.by_cores_s = crowded_s};
-      continue;
-    }
-    const int all = ranks_of_host_[running.host];
-    const double wanted = std::max(1.0, static_cast<double>(all) * running.demand / cores_);
-    contended_[measured_] = contended(said_s(number, 1), crowded_s, {busy, all, wanted});
+    contended_[measured_] = {.by_cores_s = crowded_s};
+    if (busy == 1 || !shares_memory(running)) continue;
+    contended_[measured_] =
+        contended(said_s(number, 1), crowded_s, crowd_of(busy, fullest_host_, running.demand, cores_));
   }
 }
 
 /// Passes that run beside each other may need more of the memory, or less, than those beside which each was measured.
-/// What is no pass keeps what it takes.
+/// What else computes, such as an update, counts as the like of each, and keeps what it takes itself.
 void SharingActivities::mix() {
   excess_.assign(ranks_of_host_.size(), 0);
   passes_.assign(ranks_of_host_.size(), 0);
   for (std::size_t i = 0; i < running_.size(); ++i) {
     const Running& running = places_[running_[i]];
-    if (!is_pass(running)) continue;
+    if (!shares_memory(running)) continue;
     excess_[running.host] += contended_[i].excess;
     ++passes_[running.host];
   }
   for (std::size_t i = 0; i < running_.size(); ++i) {
     const Running& running = places_[running_[i]];
     const Contended& own = contended_[i];
-    const int others = passes_[running.host] - 1;
-    const bool is_beside = is_pass(running) && others > 0;
-    measured_s_[i] = is_beside ? seconds_beside(own, (excess_[running.host] - own.excess) / others) : own.by_cores_s;
+    measured_s_[i] = own.by_cores_s;
+    if (!shares_memory(running) || excess_[running.host] == 0) continue;
+    const int computing = load_.busy[running.host];
+    const double others = excess_[running.host] + (computing - passes_[running.host] - 1) * own.excess;
+    const double at_once =
+        std::clamp(static_cast<double>(cores_) / running.demand, 1.0, static_cast<double>(computing));
+    measured_s_[i] = seconds_beside(own, others / std::max(1, computing - 1), at_once);
   }
 }
 
@@ -273,9 +275,7 @@ void SharingActivities::count_exchanges() {
 /// What messages and collectives leave is divided among those that compute.
 SharingActivities::Stretch SharingActivities::stretch_on(std::size_t host, const Shape& shape) const {
   // Passes were measured while as many ranks computed as do now; updates, while as many updated.
-  const int measured = !shape.computes ? shape.demand
-                       : shape.streams ? busy_ranks(shape) * shape.demand
-                                       : load_.computing[host];
+  const int measured = shape.computes ? busy_ranks(shape) * shape.demand : shape.demand;
   const double cores = cores_, before = std::max(cores_, measured);
   double here = std::max(cores_, load_.cores[host]);
   if (weighted_ > 0 && load_.cores[host] > cores_) {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "analytic/costs/contention.h"
 #include "analytic/costs/time_model.h"
-#include "analytic/simulate/contention.h"
 #include "parallelism/plan/shared_links.h"
 
 namespace parabench::analytic {
@@ -59,7 +59,10 @@ class SharingActivities {
     std::vector<double> up;             ///< by port of racks: links of hosts that what passes would fill
     bool operator==(const Load&) const = default;
   };
-  static bool is_pass(const Running& running) { return running.computes && !running.streams; }
+  /// Of the processor: the passes of a GPU's ranks take turns on it.
+  static bool shares_memory(const Running& running) {
+    return running.computes && !running.streams && running.demand > 0;
+  }
   void place(Running& running) const;
   void weigh(Running& running) const;
   int ends_on(const Running& running, std::size_t host) const;
@@ -95,6 +98,7 @@ class SharingActivities {
   const plan::Plan& plan_;
   const TimeModel& time_;
   std::vector<int> ranks_of_host_;
+  int fullest_host_ = 1;  ///< ranks
   Uplinks uplinks_;
   int cores_;
   Load load_, before_;             ///< at present, and when whole_s_ was asked for

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/placement.h"
 #include "base/random.h"
 #include "base/statistics.h"
 
@@ -20,9 +21,12 @@ Jittered::Jittered(const TimeModel& base, const plan::Plan& plan) : TimesOf(base
 TimeParts Jittered::parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const {
   const TimeParts parts = base_.parts(plan, rank, op, busy_ranks);
   if (!plan::is_pass(op.kind)) return parts;
+  const int all = ranks_on_fullest_host(plan.placement, plan.spec.np);
+  const double crowded_s = busy_ranks == all ? parts.total() : base_.seconds(plan, rank, op, all);
+  if (!(crowded_s > 0)) return parts;
   const double z = op.step.value % 2 == 0 ? z_[rank.value] : -z_[rank.value];
-  const double deviation_s = deviation_per_mad * base_.deviation_s(plan, rank, op, busy_ranks);
-  return with_total(parts, std::max(0.0, parts.total() + z * deviation_s));
+  const double share = z * deviation_per_mad * base_.deviation_s(plan, rank, op, all) / crowded_s;
+  return with_total(parts, std::max(0.0, parts.total() * (1 + share)));
 }
 
 }  // namespace parabench::analytic

@@ -26,7 +26,7 @@ namespace parabench::analytic {
 ///    again; of several hosts the slowest counts. The work of GPUs takes no cores. Seconds of computing follow the
 ///    number of ranks of the host that compute, moment by moment, and what these compute (contention.h); those of what
 ///    moves much memory and computes little (updates, additions) the number of its ranks that do, or take part in a
-///    collective: they share the memory's rate, of which passes take little. Passes were measured while as many threads
+///    collective: passes slow them down by their share of the cores alone. Passes were measured while as many threads
 ///    computed; updates while as many updated, so that these share cores with passes beside them on top (a little too
 ///    much of it where their rate lies between that of one rank and that of all, which shared cores as well). Where
 ///    time.cores() is 0, busy_ranks is 1.

@@ -60,6 +60,7 @@ TEST(Ablation, TakesAwayTheTermAloneAndLeavesOtherOperations) {
   };
   for (const auto& [term, of_forward, of_sum, of_message, of_update] :
        {Expected{AblatedTerm::sharing, alone, alone, alone, alone},
+        Expected{AblatedTerm::memory, alone, alone, alone, alone},
         Expected{AblatedTerm::messages, alone, alone, nothing, alone},
         Expected{AblatedTerm::collectives, alone, nothing, alone, alone},
         Expected{AblatedTerm::latency, alone, no_latency, no_latency, alone},
@@ -74,6 +75,12 @@ TEST(Ablation, TakesAwayTheTermAloneAndLeavesOtherOperations) {
     EXPECT_EQ(parts(term, message), of_message) << to_text(term);
     EXPECT_EQ(parts(term, update), of_update) << to_text(term);
   }
+}
+
+TEST(Ablation, WithoutMemoryPassesLoseTheirShareOfTheCoresAlone) {
+  // All four take four times as long as one, half of it since they share two cores.
+  EXPECT_DOUBLE_EQ(parts(AblatedTerm::memory, forward, 4).total(), 2 * alone.total());
+  EXPECT_EQ(parts(AblatedTerm::memory, update, 4), 4 * alone);
 }
 
 TEST(Ablation, WithoutJitterNoPassDeviates) {

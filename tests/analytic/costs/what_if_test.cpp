@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+
 #include "analytic/costs/costs.h"
 #include "analytic/costs/emulation.h"
 #include "tests/analytic/fixtures.h"
@@ -15,17 +19,18 @@ constexpr MicroBatchId m0{0};
 /// Every part of every operation is there, and a rank's deviations are a tenth of it.
 class AllParts final : public TimeModel {
  public:
-  explicit AllParts(int cores) : cores_(cores) {}
+  explicit AllParts(int cores, std::string source = "calibrated") : cores_(cores), source_(std::move(source)) {}
   TimeParts parts(const plan::Plan&, Rank, const plan::Op&, int) const override {
     return {.compute = 16, .launch = 8, .memory = 4, .latency = 2, .transfer = 1};
   }
   double deviation_s(const plan::Plan&, Rank, const plan::Op&, int) const override { return 3.1; }
   Link link(const plan::Plan&) const override { return {.latency_s = 5, .bytes_per_s = 7}; }
   int cores() const override { return cores_; }
-  std::string source() const override { return "calibrated"; }
+  std::string source() const override { return source_; }
 
  private:
   int cores_;
+  std::string source_;
 };
 
 std::unique_ptr<const TimeModel> changed(const WhatIf& what_if, int cores = 2) {
@@ -80,7 +85,10 @@ TEST(WhatIf, RanksTakeTurnsOnTheCoresThatThereAre) {
     return changed({.cores = cores})->seconds(plan, Rank(0), forward, busy);
   };
   EXPECT_DOUBLE_EQ(seconds({.value = 64}, 4), 31.0 / 2) << "four ranks on two cores took turns";
-  EXPECT_DOUBLE_EQ(seconds({.value = 64}, 2), 31) << "two did not";
+  EXPECT_DOUBLE_EQ(seconds({.value = 64}, 2), 31 / (1 + 1.0 / 3)) << "two of them did where one was beside the other";
+  const auto of_data_sheet =
+      changed_times(std::make_unique<AllParts>(2, "data-sheet"), {.cores = {.value = 64}}, Sizes(chain(4)));
+  EXPECT_DOUBLE_EQ(of_data_sheet->seconds(plan, Rank(0), forward, 2), 31) << "which knows of no such turns";
   EXPECT_DOUBLE_EQ(seconds({.value = 1}, 4), 2 * 31);
   EXPECT_DOUBLE_EQ(seconds({.factor = 1.5}, 4), 31 * (4.0 / 3) / 2);
   EXPECT_EQ(changed({.cores = {.factor = 1.5}})->cores(), 3);

@@ -8,6 +8,7 @@
 #include "base/case_id.h"
 #include "base/error.h"
 #include "parallelism/plan/strategies/strategy_table.h"
+#include "suite/accuracy/closure.h"
 #include "suite/cases/catalogue.h"
 
 namespace parabench::suite {
@@ -104,9 +105,9 @@ std::vector<Case> strong_cases() { return scaling_cases(false); }
 std::vector<Case> weak_cases() { return scaling_cases(true); }
 
 /// What predictions are judged by: six convolutional nets on images of 32 pixels and a transformer, of ResNet-18 every
-/// strategy, of the others one of each family; with and without recomputation, on one, two and four ranks. A net whose
-/// layers are those of another one comes behind it, so that its predictions are made of what the other's chains took:
-/// ResNet-34 of ResNet-18's, ResNet-101 of ResNet-50's.
+/// strategy, of the others one of each family; with and without recomputation, on one, two and four ranks; and ranks
+/// that hardly ever meet. A net whose layers are those of another one comes behind it, so that its predictions are made
+/// of what the other's chains took: ResNet-34 of ResNet-18's, ResNet-101 of ResNet-50's.
 std::vector<Case> accuracy_cases() {
   std::vector<Case> cases;
   const auto add = [&](const std::string& work, const std::string& rest) {
@@ -126,6 +127,8 @@ std::vector<Case> accuracy_cases() {
   for (const char* rest : {"gpipe/np:2/batch:32/micro:8/recompute:all", "1f1b/np:2/batch:32/micro:8/recompute:all",
                            "data-parallel/np:2/batch:32/recompute:all", "1f1b/np:4/batch:32/micro:4/dp:2"})
     add(first, rest);
+  const std::string apart = fmt::format("local-sgd[every={}]", steps_apart);
+  for (const char* np : {"2", "4"}) add(first, fmt::format("{}/np:{}/batch:32", apart, np));
   const std::string words =
       "transformer[layers=4,hidden=256,heads=4,sequence=64]/"
       "tokens-synthetic[sequence=64,vocabulary=256]";
@@ -138,6 +141,7 @@ std::vector<Case> accuracy_cases() {
       add(work, fmt::format("1f1b/np:2/batch:{}", batch));
     }
     if (work == first) continue;
+    if (work.starts_with("mobilenet") || work == words) add(work, apart + "/np:2/batch:32");
     for (const char* rest : {"zero3/np:2/batch:32", "gpipe/np:2/batch:32/recompute:all", "1f1b/np:4/batch:32/micro:8"})
       add(work, rest);
   }

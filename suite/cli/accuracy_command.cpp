@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "results/accuracy_markdown.h"
 #include "results/accuracy_text.h"
+#include "suite/accuracy/closure.h"
 #include "suite/accuracy/judge_again.h"
 #include "suite/advise/choices.h"
 #include "suite/cases/sets.h"
@@ -180,6 +181,7 @@ ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start) {
     std::erase_if(cases, [&](const results::JudgedCase& one) { return !chosen.contains(one.id); });
   }
   const std::vector<Ablation> ablations = judge_again(cases, passes, options.ablate);
+  note_closures(cases);
   const std::vector<Choice> choices = judge_choices(cases);
   switch (options.format) {
     case AccuracyFormat::text:

@@ -57,6 +57,13 @@ std::optional<double> standard_error_of_rounds(const Record& record) {
   return of_median * deviation_per_mad * mad(errors) / std::sqrt(static_cast<double>(errors.size()));
 }
 
+/// The most that any of its launches lost; nullopt where none tells.
+std::optional<double> steal_share_of(const Record& record) {
+  std::optional<double> most = record.paired_canary ? record.paired_canary->steal_share : std::nullopt;
+  for (const Canary& canary : record.measured->canaries) most = std::max(most, canary.steal_share);
+  return most;
+}
+
 /// Part by part, the median over rounds of predicted - measured; nothing where a round does not tell.
 std::optional<Breakdown> missed_in_rounds(std::span<const PairedRound> rounds) {
   Breakdown missed;
@@ -136,6 +143,7 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
       return r.error->adjusted ? std::optional(r.error->adjusted->relative) : std::nullopt;
     });
     one.noise = noise_of(records);
+    one.stolen = median_of(records, steal_share_of);
     if (const auto alone = per_rank_s(one.parameters, cases); alone && one.parameters.np > 1)
       one.per_rank = *alone / one.measured_s - 1;
     one.ddlbench = median_of(records, [](const Record& r) {

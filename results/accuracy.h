@@ -13,6 +13,11 @@
 
 namespace parabench::results {
 
+/// Where a hypervisor kept more of a host's core time than this while a case ran, something else disturbed it: ranks
+/// that wait for each other all wait for the one whose core is away, and chains between steps are hit by it otherwise
+/// than these.
+inline constexpr double disturbing_steal_share = 0.05;
+
 /// One case over all passes in which it counts. Errors are (predicted - measured) / measured, of several passes their
 /// median.
 struct JudgedCase {
@@ -32,6 +37,7 @@ struct JudgedCase {
   std::optional<double> ddlbench;          ///< of DDLBench's equations (Jansen 2020), where they have one
   std::optional<double> held_out;          ///< the forecast's without what was measured at the case's own samples
   std::optional<double> stale;             ///< the forecast's from a calibration that is two hours older, or more
+  std::optional<double> stolen;            ///< of core time while it ran, as Canary::steal_share tells
   std::string choice;  ///< "picked" where predicted, "best" where measured to be the fastest of its group, or both
   /// Part of a step that is missed most, "backward -12 ms": in paired rounds, as the median of what it is in the mean
   /// over ranks; without such rounds by the forecast on any rank. "" where that is not known.

@@ -68,10 +68,12 @@ void add_worst(std::string& text, std::span<const JudgedCase> cases, int worst) 
   text += "\nfurthest off\n";
   for (const JudgedCase* one : order) {
     const std::string noise = one->paired ? paired_noise_text(*one) : noise_text(*one);
+    const bool is_disturbed = one->stolen.value_or(0) > disturbing_steal_share;
     text +=
-        fmt::format("  {} {:+.1f} %  {}{}  measured {}{}\n", one->paired ? "paired" : "forecast",
+        fmt::format("  {} {:+.1f} %  {}{}  measured {}{}{}\n", one->paired ? "paired" : "forecast",
                     100 * of_the_model(*one), noise == "-" ? "" : "noise " + noise + "  ", one->id,
-                    human_seconds(one->measured_s), one->largest_term.empty() ? "" : "; most in " + one->largest_term);
+                    human_seconds(one->measured_s), one->largest_term.empty() ? "" : "; most in " + one->largest_term,
+                    is_disturbed ? fmt::format("; {} of the cores' time stolen", human_share(*one->stolen)) : "");
   }
 }
 
@@ -95,6 +97,7 @@ const std::array columns = {
     Column{"paired_noise", [](const JudgedCase& one) { return known(one.paired_noise); }},
     Column{"adjusted", [](const JudgedCase& one) { return known(one.adjusted); }},
     Column{"noise", [](const JudgedCase& one) { return known(one.noise); }},
+    Column{"stolen", [](const JudgedCase& one) { return known(one.stolen); }},
     Column{"peak_memory", [](const JudgedCase& one) { return known(one.memory); }},
     Column{"resident_memory", [](const JudgedCase& one) { return known(one.resident); }},
     Column{"time_over_ranks", [](const JudgedCase& one) { return known(one.per_rank); }},

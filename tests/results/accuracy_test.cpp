@@ -54,6 +54,35 @@ TEST(Accuracy, SequentialTrainingDividedAmongRanksIsABaseline) {
   EXPECT_FALSE(judged[1].per_rank) << "of itself it says nothing";
 }
 
+TEST(Accuracy, TellsWhatAHypervisorTookWhileACaseRan) {
+  ResultsFile file = pass({{alone, 1}, {gpipe, 1}});
+  for (Record& record : file.records) {
+    record.paired = {{.predicted_step_time_s = 1.5, .measured_step_time_s = 1}};
+    record.error = compare(*record.predicted, *record.measured, record.paired);
+    record.measured->canaries = {{.steal_share = 0.01}, {.steal_share = std::nullopt}};
+  }
+  const auto undisturbed = std::ranges::find(error_kinds(), "paired undisturbed", &ErrorKind::name);
+  const auto cases_of = [&](std::optional<double> while_paired) {
+    for (Record& record : file.records) {
+      const bool is_pipe = record.id == gpipe;
+      record.paired_canary = Canary{.steal_share = is_pipe ? while_paired : std::optional(0.02)};
+    }
+    return judged_cases(std::vector{file});
+  };
+  for (const JudgedCase& one : cases_of(0.3)) {
+    EXPECT_EQ(one.stolen, one.id == gpipe ? 0.3 : 0.02);
+    EXPECT_EQ(undisturbed->of(one), one.id == gpipe ? std::nullopt : one.paired) << one.id;
+  }
+  EXPECT_THAT(accuracy_text(cases_of(0.3)), HasSubstr("; 30.0 % of the cores' time stolen\n"));
+  EXPECT_THAT(accuracy_text(cases_of(0.04)), testing::Not(HasSubstr("stolen")));
+  EXPECT_EQ(cases_of(std::nullopt)[0].stolen, 0.01) << "of the launch that tells";
+  for (Record& record : file.records) record.measured->canaries.clear();
+  const JudgedCase untold = cases_of(std::nullopt)[0];
+  EXPECT_EQ(untold.id, gpipe);
+  EXPECT_FALSE(untold.stolen);
+  EXPECT_FALSE(undisturbed->of(untold)) << "nobody knows";
+}
+
 TEST(Accuracy, ClosureIsThePairedErrorOfOneRank) {
   ResultsFile file = pass({{gpipe, 1}, {alone, 1}});
   for (Record& record : file.records) {
@@ -237,12 +266,13 @@ TEST(Accuracy, TextTableAndJsonHoldEveryCase) {
   EXPECT_THAT(text, HasSubstr("; most in bubble +10.0 ms"));
   const std::string csv = accuracy_csv(judged);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 3);
-  EXPECT_THAT(csv, testing::StartsWith(
-                       "id,passes,measured_s,predicted_s,forecast,held_out,stale,paired,paired_noise,"
-                       "adjusted,noise,peak_memory,resident_memory,time_over_ranks,ddlbench,choice,largest_term\n"));
+  EXPECT_THAT(csv,
+              testing::StartsWith(
+                  "id,passes,measured_s,predicted_s,forecast,held_out,stale,paired,paired_noise,"
+                  "adjusted,noise,stolen,peak_memory,resident_memory,time_over_ranks,ddlbench,choice,largest_term\n"));
   const nlohmann::json cases = accuracy_json(judged)["cases"];
   ASSERT_EQ(cases.size(), 2u);
-  EXPECT_EQ(cases[0].size(), 17u);
+  EXPECT_EQ(cases[0].size(), 18u);
   EXPECT_THAT(csv, HasSubstr("\n" + cases[1]["id"].get<std::string>() + ",1,"));
   EXPECT_EQ(cases[1]["measured_s"], judged[1].measured_s);
   EXPECT_EQ(cases[1]["time_over_ranks"], nullptr);

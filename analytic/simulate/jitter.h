@@ -14,14 +14,15 @@ namespace parabench::analytic {
 /// random order, which change their signs from step to step. So in each step the slowest of them is as slow as it is in
 /// the mean of many steps, and in two steps each rank does as much as without jitter: ranks that meet in every step go
 /// by the slowest of them, ranks that run ahead of each other make up for some of it, and two steps tell as much as
-/// many. `base` outlives it.
+/// many. Ranks that average their weights every n steps (Plan::averaging) keep their z for such a round, divided by
+/// sqrt(n): what n steps that know nothing of each other are apart by, in each of them. `base` outlives it.
 class Jittered final : public TimesOf {
  public:
   Jittered(const TimeModel& base, const plan::Plan& plan);
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override;
 
  private:
-  std::vector<double> z_;  ///< by rank, in steps of an even number; 0 of servers
+  std::vector<double> z_;  ///< by rank, in steps, or rounds, of an even number; 0 of servers
 };
 
 }  // namespace parabench::analytic

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "analytic/costs/costs.h"
@@ -52,6 +53,24 @@ TEST(Jitter, MakesTheSlowestRankOfEveryStepAsSlowAsItIsInTheMeanAndNoRankSlowerO
       }
       EXPECT_DOUBLE_EQ(slowest, 1 + normal_scores(ranks).back() * .1 * deviation_per_mad);
     }
+  }
+}
+
+TEST(Jitter, OfRanksThatMeetOnceInARoundAddsUpAsOfStepsThatKnowNothingOfEachOther) {
+  Case spec = case_of("local-sgd", 2, 4);
+  spec.strategy.parameters = {{"every", "4"}};
+  const plan::Plan plan = test_plan(spec, 2);
+  const Unsteady base(.1);
+  const Jittered jittered(base, plan);
+  for (const int round : {0, 1}) {
+    double slowest = 0;
+    for (Rank rank; rank.value < 2; ++rank) {
+      double seconds = 0;
+      for (int step = 4 * round; step < 4 * round + 4; ++step)
+        seconds += jittered.seconds(plan, rank, pass_of(step), 2);
+      slowest = std::max(slowest, seconds);
+    }
+    EXPECT_DOUBLE_EQ(slowest, 4 + std::sqrt(4) * normal_scores(2).back() * .1 * deviation_per_mad);
   }
 }
 

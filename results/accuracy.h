@@ -13,9 +13,9 @@
 
 namespace parabench::results {
 
-/// Where a hypervisor kept more of a host's core time than this while a case ran, something else disturbed it: ranks
-/// that wait for each other all wait for the one whose core is away, and chains between steps are hit by it otherwise
-/// than these.
+/// Where a hypervisor kept more of a host's core time than this while a case ran, its error tells little of the model:
+/// ranks that wait for each other all wait for the one that lost its core, while the chains that the prediction is made
+/// of lose less.
 inline constexpr double disturbing_steal_share = 0.05;
 
 /// One case over all passes in which it counts. Errors are (predicted - measured) / measured, of several passes their

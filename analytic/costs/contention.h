@@ -3,8 +3,8 @@
 
 namespace parabench::analytic {
 
-/// Ranks of a host that compute, `busy` of `all` with whom they were measured, and cores that all of these want, as
-/// multiples of those that one of them got alone. Precondition: 1 <= busy <= all.
+/// Ranks of a host that compute, `busy` of `all` with which passes were measured; and how many times as long as while
+/// one computes a pass takes while all do, by its share of the cores alone (1 or more). Precondition: 1 <= busy <= all.
 struct Crowd {
   int busy = 1, all = 1;
   double wanted = 1;
@@ -27,10 +27,11 @@ struct Contended {
 /// cores alone, all of `crowded_s` counts as that.
 Contended contended(double alone_s, double crowded_s, const Crowd& crowd);
 
-/// Seconds of a pass of which `at_once`, with others of this excess in the mean, have a core at a time (1 or more): it
-/// takes longer by the mean of theirs and its own. So it is where a memory that is in full use serves each in
-/// proportion to what it asks for: of n passes that ask for u of its rate when alone each takes n u times as long
-/// beside its like, and beside others as many times as all of them together ask for more than there is.
+/// Seconds of a pass beside others whose excess is `others_excess` in the mean, where `at_once` of them, itself
+/// included, have a core at a time (1 or more): it takes longer by the mean excess of these. So it is where a memory
+/// that is in full use serves each in proportion to what it asks for: of n passes that ask for u of its rate when alone
+/// each takes n u times as long beside its like, and beside others as many times as all of them together ask for more
+/// than there is.
 double seconds_beside(const Contended& pass, double others_excess, double at_once);
 
 }  // namespace parabench::analytic

@@ -213,6 +213,7 @@ void SharingActivities::mix() {
     measured_s_[i] = own.by_cores_s;
     if (!shares_memory(running) || excess_[running.host] == 0) continue;
     const int computing = load_.busy[running.host];
+    // Without its own; each that is no pass counts as its like.
     const double others = excess_[running.host] + (computing - passes_[running.host] - 1) * own.excess;
     const double at_once =
         std::clamp(static_cast<double>(cores_) / running.demand, 1.0, static_cast<double>(computing));

@@ -64,8 +64,8 @@ Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& t
   const bool meet_unequal = plan.spec.np > 1 && time.cores() > 0 && time.source() == "calibrated";
   const TimeModel& simulated = meet_unequal ? jittered : time;
   plan::Window asked = plan::window(plan, warmup, steps);
-  // Of unequal steps every second is alike.
-  if (meet_unequal && !plan.asynchronous && asked.measured % 2 != 0)
+  // Of unequal steps, or rounds, every second is alike.
+  if (meet_unequal && !plan.asynchronous && asked.samples % 2 != 0)
     asked = plan::window(plan, warmup, asked.measured + 1);
   const SimulatedWindow window = simulate_window(plan, simulated, asked);
   Predicted result;

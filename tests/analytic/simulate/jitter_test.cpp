@@ -121,6 +121,29 @@ TEST(Jitter, IsAsLargeForAnOddNumberOfStepsAsForAnEvenOne) {
   }
 }
 
+TEST(Jitter, IsAsLargeForAnOddNumberOfRoundsAsForAnEvenOneWhereRanksAreUnequal) {
+  Case spec = case_of("local-sgd", 2, 4);
+  spec.strategy.parameters = {{"every", "4"}};
+  const plan::Plan plan = test_plan(spec, 8);
+  const HandCosts unequal(
+      [](Rank rank, const plan::Op& op, int) { return plan::is_pass(op.kind) ? (rank == Rank(0) ? 1.05 : 1.0) : 0.0; },
+      64);
+  class Uneven final : public TimesOf {
+   public:
+    explicit Uneven(const TimeModel& base) : TimesOf(base) {}
+    TimeParts parts(const plan::Plan& p, Rank rank, const plan::Op& op, int busy) const override {
+      return base_.parts(p, rank, op, busy);
+    }
+    double deviation_s(const plan::Plan&, Rank, const plan::Op&, int) const override { return .1; }
+    std::string source() const override { return "calibrated"; }
+  };
+  const auto steps = [&](int measured) {
+    return predict(plan, chain(8), Uneven(unequal), *unit_costs().memory, 4, measured).step_time_s;
+  };
+  EXPECT_DOUBLE_EQ(steps(4), steps(8));
+  EXPECT_DOUBLE_EQ(steps(12), steps(16));
+}
+
 TEST(Jitter, IsPartlyMadeUpForByRanksThatRunAheadOfEachOther) {
   const Unsteady steady(0), unsteady(.1);
   const auto longer = [&](const std::string& strategy) {

@@ -1,12 +1,10 @@
 #include "analytic/costs/ablation.h"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "analytic/costs/contention.h"
 #include "analytic/costs/times_of.h"
-#include "base/placement.h"
 
 namespace parabench::analytic {
 namespace {
@@ -60,9 +58,7 @@ class AblatedTimes final : public TimesOf {
 
  private:
   double by_cores_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy, double crowded_s) const {
-    const int all = ranks_on_fullest_host(plan.placement, plan.spec.np);
-    const Crowd crowd = crowd_of(std::min(busy, all), all, threads_of_operation(plan.spec), base_.cores());
-    return contended(base_.seconds(plan, rank, op, 1), crowded_s, crowd).by_cores_s;
+    return contended(base_.seconds(plan, rank, op, 1), crowded_s, crowd_of(plan, base_.cores()), busy).by_cores_s;
   }
 
   AblatedTerm term_;

@@ -1,21 +1,23 @@
 // How much longer passes take beside each other than shares of the cores explain: memory and caches are shared, too.
 #pragma once
 
+#include "parallelism/plan/plan.h"
+
 namespace parabench::analytic {
 
-/// Ranks of a host that compute, `busy` of `all` with which passes were measured; and how many times as long as while
-/// one computes a pass takes while all do, by its share of the cores alone (1 or more). Precondition: 1 <= busy <= all.
+/// All ranks of the fullest host, with which passes were measured beside one alone; and how many times as long a pass
+/// takes while all compute as while one does, by its share of the cores alone (1 or more).
 struct Crowd {
-  int busy = 1, all = 1;
-  double wanted = 1;
+  int ranks = 1;
+  double by_cores = 1;
 };
 
-/// Of ranks that use so many threads each on a host of so many cores.
-Crowd crowd_of(int busy, int all, int threads, int cores);
+/// Where each host has so many cores.
+Crowd crowd_of(const plan::Plan& plan, int cores);
 
-/// How many times as long as alone a pass takes by its share of the cores: on a line from one busy rank to all, as
-/// measurements are interpolated (MeasuredLayers::at).
-double times_by_cores(const Crowd& crowd);
+/// How many times as long as alone a pass takes by its share of the cores while so many ranks compute, of the crowd at
+/// most: on a line from one to all, as measurements are interpolated (MeasuredLayers::at).
+double times_by_cores(const Crowd& crowd, int busy);
 
 /// What a pass takes in a crowd, in two parts.
 struct Contended {
@@ -23,9 +25,9 @@ struct Contended {
   double excess = 0;      ///< what it takes longer beside its like, as a share of that
 };
 
-/// Of a pass that takes `alone_s` by itself and `crowded_s` in a crowd of its like. Where it takes no longer than by
-/// cores alone, all of `crowded_s` counts as that.
-Contended contended(double alone_s, double crowded_s, const Crowd& crowd);
+/// Of a pass that takes `alone_s` by itself and `crowded_s` while so many of its like run. Where it takes no longer
+/// than by cores alone, all of `crowded_s` counts as that.
+Contended contended(double alone_s, double crowded_s, const Crowd& crowd, int busy);
 
 /// Seconds of a pass beside others whose excess is `others_excess` in the mean, where `at_once` of them, itself
 /// included, have a core at a time (1 or more): it takes longer by the mean excess of these. So it is where a memory

@@ -6,7 +6,6 @@
 
 #include "analytic/costs/contention.h"
 #include "analytic/costs/times_of.h"
-#include "base/placement.h"
 
 namespace parabench::analytic {
 namespace {
@@ -62,12 +61,11 @@ class ChangedTimes final : public TimesOf {
   /// What ranks lose by taking turns, over what they lost.
   double turns(const plan::Plan& plan, int busy_ranks) const {
     if (plan.spec.device == DeviceKind::cuda || base_.cores() == 0) return 1;
-    const int threads = threads_of_operation(plan.spec), all = ranks_on_fullest_host(plan.placement, plan.spec.np);
+    const double threads = threads_of_operation(plan.spec);
     const bool is_measured = base_.source() == "calibrated";
-    const auto longer = [&](double cores) {
+    const auto longer = [&](int cores) {
       if (!is_measured) return std::max(1.0, busy_ranks * threads / cores);
-      const Crowd crowd = crowd_of(std::min(busy_ranks, all), all, threads, static_cast<int>(cores));
-      return std::max(1.0, threads / cores) * times_by_cores(crowd);
+      return std::max(1.0, threads / cores) * times_by_cores(crowd_of(plan, cores), busy_ranks);
     };
     return longer(cores_) / longer(base_.cores());
   }

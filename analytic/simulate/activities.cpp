@@ -44,9 +44,9 @@ SharingActivities::SharingActivities(const plan::Plan& plan, const TimeModel& ti
       time_(time),
       ranks_of_host_(host_count(plan.placement)),
       uplinks_(time.uplinks()),
-      cores_(time.cores()) {
+      cores_(time.cores()),
+      crowd_(crowd_of(plan, cores_)) {
   for (Rank rank; rank.value < plan.spec.np; ++rank) ++ranks_of_host_[host_of(plan.placement, rank)];
-  fullest_host_ = std::ranges::max(ranks_of_host_);
   const std::size_t hosts = ranks_of_host_.size();
   for (std::vector<int>* counts : {&load_.busy, &load_.streaming, &load_.computing, &load_.cores})
     counts->assign(hosts, 0);
@@ -191,8 +191,7 @@ void SharingActivities::measure() {
     const double crowded_s = said_s(number, busy);
     contended_[measured_] = {.by_cores_s = crowded_s};
     if (busy == 1 || !shares_memory(running)) continue;
-    contended_[measured_] =
-        contended(said_s(number, 1), crowded_s, crowd_of(busy, fullest_host_, running.demand, cores_));
+    contended_[measured_] = contended(said_s(number, 1), crowded_s, crowd_, busy);
   }
 }
 

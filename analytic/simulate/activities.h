@@ -98,9 +98,9 @@ class SharingActivities {
   const plan::Plan& plan_;
   const TimeModel& time_;
   std::vector<int> ranks_of_host_;
-  int fullest_host_ = 1;  ///< ranks
   Uplinks uplinks_;
   int cores_;
+  Crowd crowd_;
   Load load_, before_;             ///< at present, and when whole_s_ was asked for
   int weighted_ = 0;               ///< messages and collectives that run and do not share cores in equal parts
   std::vector<double> exchanges_;  ///< by host: cores that computing loses to exchanges, where some of these run

@@ -16,13 +16,13 @@
 namespace parabench::analytic {
 namespace {
 
-constexpr Crowd both{.busy = 2, .all = 2};
+constexpr Crowd both{.ranks = 2};
 
 double beside(const Contended& pass, const Contended& other) { return seconds_beside(pass, other.excess, 2); }
 
 TEST(Contention, BesideItsLikeAPassTakesWhatWasMeasured) {
   for (const double crowded_s : {1.0, 1.5, 3.0}) {
-    const Contended pass = contended(1, crowded_s, both);
+    const Contended pass = contended(1, crowded_s, both, 2);
     for (const double at_once : {1.0, 2.0, 3.0})
       EXPECT_NEAR(seconds_beside(pass, pass.excess, at_once), crowded_s, 1e-12);
   }
@@ -30,39 +30,45 @@ TEST(Contention, BesideItsLikeAPassTakesWhatWasMeasured) {
 
 TEST(Contention, BesideOthersBothLoseWhatAMemoryInFullUseMakesThemWait) {
   // By themselves they ask for 0.8, 0.6 and half of its rate.
-  const Contended heavy = contended(1, 1.6, both), light = contended(1, 1.2, both), half = contended(1, 1, both);
+  const Contended heavy = contended(1, 1.6, both, 2), light = contended(1, 1.2, both, 2),
+                  half = contended(1, 1, both, 2);
   EXPECT_NEAR(beside(heavy, light), 0.8 + 0.6, 1e-12);
   EXPECT_NEAR(beside(light, heavy), 0.8 + 0.6, 1e-12);
   EXPECT_NEAR(beside(half, light), 0.5 + 0.6, 1e-12);
 }
 
 TEST(Contention, OfThreeWithACoreEachEachLosesWhatAllTogetherAskForTooMuch) {
-  constexpr Crowd three{.busy = 3, .all = 3};
-  const Contended heavy = contended(1, 3 * 0.8, three), light = contended(1, 3 * 0.5, three);
+  constexpr Crowd three{.ranks = 3};
+  const Contended heavy = contended(1, 3 * 0.8, three, 3), light = contended(1, 3 * 0.5, three, 3);
   EXPECT_NEAR(seconds_beside(heavy, (heavy.excess + light.excess) / 2, 3), 0.8 + 0.8 + 0.5, 1e-12);
   EXPECT_NEAR(seconds_beside(light, heavy.excess, 3), 0.8 + 0.8 + 0.5, 1e-12);
 }
 
 TEST(Contention, RanksWhoseThreadsWantMoreThanTheCoresEachTakeTurnsFromTheFirstOn) {
-  EXPECT_EQ(crowd_of(2, 4, 1, 2).wanted, 2);
-  EXPECT_EQ(crowd_of(2, 2, 4, 2).wanted, 2) << "alone each had half of the cores that it wants";
-  EXPECT_EQ(crowd_of(2, 2, 1, 8).wanted, 1);
+  const auto by_cores = [](int ranks, int threads, int cores) {
+    plan::Plan plan = data_parallel(ranks, 1);
+    plan.spec.threads = threads;
+    return crowd_of(plan, cores).by_cores;
+  };
+  EXPECT_EQ(by_cores(4, 1, 2), 2);
+  EXPECT_EQ(by_cores(2, 4, 2), 2) << "alone each had half of the cores that it wants";
+  EXPECT_EQ(by_cores(2, 1, 8), 1);
 }
 
 TEST(Contention, ItsShareOfTheCoresAPassLosesBesideAnyOther) {
   // Four ranks on two cores: twice as long with all of them, on a line from one.
-  const Contended pass = contended(1, 2 * 1.25, {.busy = 4, .all = 4, .wanted = 2});
+  const Contended pass = contended(1, 2 * 1.25, {.ranks = 4, .by_cores = 2}, 4);
   EXPECT_DOUBLE_EQ(pass.by_cores_s, 2);
   EXPECT_DOUBLE_EQ(pass.excess, 0.25);
-  EXPECT_DOUBLE_EQ(contended(3, 9, {.busy = 2, .all = 4, .wanted = 2}).by_cores_s, 4);
+  EXPECT_DOUBLE_EQ(contended(3, 9, {.ranks = 4, .by_cores = 2}, 2).by_cores_s, 4);
 }
 
 TEST(Contention, WhoTakesNoLongerThanByCoresHasNoneToExplain) {
-  const Contended pass = contended(1, 1.5, {.busy = 4, .all = 4, .wanted = 2});
+  const Contended pass = contended(1, 1.5, {.ranks = 4, .by_cores = 2}, 4);
   EXPECT_EQ(pass.by_cores_s, 1.5);
   EXPECT_EQ(pass.excess, 0);
-  EXPECT_EQ(contended(1, 5, {.busy = 1, .all = 4, .wanted = 2}).by_cores_s, 5) << "nobody is beside it";
-  EXPECT_EQ(contended(0, 1, both).excess, 0) << "of nothing nobody knows a share";
+  EXPECT_EQ(contended(1, 5, {.ranks = 4, .by_cores = 2}, 1).by_cores_s, 5) << "nobody is beside it";
+  EXPECT_EQ(contended(0, 1, both, 2).excess, 0) << "of nothing nobody knows a share";
 }
 
 /// When the forwards of two ranks end that begin together, of a second each where it runs alone; beside its like each

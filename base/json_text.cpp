@@ -48,8 +48,10 @@ nlohmann::json parse_json(std::string_view text, const std::string& name) {
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
-    throw usage_error(name, place(error.byte), "a JSON document",
-                      error.byte > text.size() ? "the file ends too early" : without_mark(error.what()));
+    if (error.byte > text.size())
+      throw usage_error(name, fmt::format("an end after byte {}", text.size()), "a JSON document",
+                        "the file ends too early");
+    throw usage_error(name, place(error.byte), "a JSON document", without_mark(error.what()));
   } catch (const nlohmann::json::out_of_range& error) {
     // The only one while parsing: a number, which the message quotes, that no double holds.
     const std::string_view what = error.what();

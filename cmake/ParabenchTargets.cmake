@@ -17,6 +17,9 @@ target_compile_options(
     $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PROJECT_IS_TOP_LEVEL}>>:-Werror=all-warnings>)
 target_link_libraries(parabench_options INTERFACE Threads::Threads)
 
+# For code that need not be fast, which compiles in little more than half the time of CMake's -O3.
+set(parabench_quick_to_compile $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+
 add_custom_target(programs COMMENT "Programs are up to date")
 
 # parabench_library(NAME base SOURCES a.cpp ... [PUBLIC lib ...] [PRIVATE lib ...] [TORCH])
@@ -54,11 +57,14 @@ set(parabench_mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CO
 set(parabench_mpi_sanitizer_environment "ASAN_OPTIONS=detect_leaks=0")
 set(parabench_sanitizer_environment "LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/leaks.supp:print_suppressions=0")
 
-# parabench_test(NAME base_test SOURCES ... LIBRARIES ... [RANKS n ...] [LABELS ...] [TIMEOUT s] [TORCH] [ARGS ...])
-# One GoogleTest program; every TEST in it is one CTest test. With RANKS the program, which then has a main of its own,
-# is one CTest test per number of ranks, under mpirun. Labels: pure, torch or mpi, and those given.
+# parabench_test(NAME base_test SOURCES ... LIBRARIES ... [SHARDS n] [RANKS n ...] [LABELS ...] [TIMEOUT s] [TORCH]
+#                [ARGS ...])
+# One GoogleTest program; every TEST in it is one CTest test. With SHARDS its tests are spread over so many CTest tests:
+# for programs that take longer to load LibTorch than for most of their tests. With RANKS the program, which then has a
+# main of its own, is one CTest test per number of ranks, under mpirun. TIMEOUT is of a CTest test, 60 s unless given.
+# Labels: pure, torch or mpi, and those given.
 function(parabench_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "TORCH" "NAME;TIMEOUT" "RANKS;SOURCES;LIBRARIES;LABELS;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "TORCH" "NAME;SHARDS;TIMEOUT" "RANKS;SOURCES;LIBRARIES;LABELS;ARGS")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
@@ -89,6 +95,18 @@ function(parabench_test)
     if("mpi" IN_LIST arg_LABELS)
       set(parabench_sanitizer_environment "${parabench_mpi_sanitizer_environment}")
     endif()
+  endif()
+  if(arg_SHARDS)
+    foreach(shard RANGE 1 ${arg_SHARDS})
+      math(EXPR index "${shard} - 1")
+      set(test ${arg_NAME}.${shard}of${arg_SHARDS})
+      add_test(NAME ${test} COMMAND ${arg_NAME} ${arg_ARGS})
+      set_tests_properties(
+        ${test}
+        PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
+                   ENVIRONMENT "${parabench_sanitizer_environment};GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
+    endforeach()
+  elseif(NOT arg_RANKS)
     gtest_discover_tests(
       ${arg_NAME}
       EXTRA_ARGS ${arg_ARGS}

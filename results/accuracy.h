@@ -28,7 +28,7 @@ struct JudgedCase {
   double forecast = 0;                     ///< of predictions from calibrations that are older than the run
   std::optional<double> paired;            ///< of the model alone (run --paired)
   std::optional<double> paired_noise;      ///< standard error of that, from how far its rounds are apart
-  std::optional<double> apart;             ///< paired, of ranks that compute side by side and hardly ever meet
+  std::optional<double> closure_apart;     ///< paired, of ranks that compute side by side and hardly ever meet
   std::optional<double> adjusted;          ///< the forecast with the drift taken out that canaries show (drift.h)
   std::optional<double> noise;             ///< spread_of() the passes' median steps
   std::optional<double> memory;            ///< of counted peak bytes

@@ -55,7 +55,7 @@ std::span<const ErrorKind> error_kinds() {
                 }},
       ErrorKind{"paired noise", [](const JudgedCase& one) { return one.paired_noise; }},
       ErrorKind{"closure", [](const JudgedCase& one) { return one.parameters.np == 1 ? one.paired : std::nullopt; }},
-      ErrorKind{"closure apart", [](const JudgedCase& one) { return one.apart; }},
+      ErrorKind{"closure apart", [](const JudgedCase& one) { return one.closure_apart; }},
       ErrorKind{"adjusted", [](const JudgedCase& one) { return one.adjusted; }},
       ErrorKind{"noise", [](const JudgedCase& one) { return one.noise; }},
       ErrorKind{"peak memory", [](const JudgedCase& one) { return one.memory; }},

@@ -111,7 +111,10 @@ std::string comparison_table(const FilesComparison& comparison, const CompareRul
   std::array<std::size_t, columns> widths{};
   widen(widths, headings);
   for (const Row& cells : rows) widen(widths, cells);
-  if (!rows.empty()) append(text, headings, widths);
+  if (rows.empty())
+    text += "no case of A can be compared with one of B\n";
+  else
+    append(text, headings, widths);
   std::string_view group;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const CaseComparison& c = comparison.cases[i];

@@ -71,6 +71,7 @@ class TimeModel {
   /// else passes.
   virtual Uplinks uplinks() const { return {}; }
   virtual std::string source() const = 0;  ///< "calibrated" | "data-sheet" | "unit"
+  bool is_measured() const { return source() == "calibrated"; }
   /// Whose the times of messages and collectives are: source(), or "given" of a link that is made up.
   virtual std::string link_source() const;
 };

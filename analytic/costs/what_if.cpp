@@ -62,9 +62,8 @@ class ChangedTimes final : public TimesOf {
   double turns(const plan::Plan& plan, int busy_ranks) const {
     if (plan.spec.device == DeviceKind::cuda || base_.cores() == 0) return 1;
     const double threads = threads_of_operation(plan.spec);
-    const bool is_measured = base_.source() == "calibrated";
     const auto longer = [&](int cores) {
-      if (!is_measured) return std::max(1.0, busy_ranks * threads / cores);
+      if (!base_.is_measured()) return std::max(1.0, busy_ranks * threads / cores);
       return std::max(1.0, threads / cores) * times_by_cores(crowd_of(plan, cores), busy_ranks);
     };
     return longer(cores_) / longer(base_.cores());

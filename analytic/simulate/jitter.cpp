@@ -25,9 +25,9 @@ TimeParts Jittered::parts(const plan::Plan& plan, Rank rank, const plan::Op& op,
   const int all = ranks_on_fullest_host(plan.placement, plan.spec.np);
   const double crowded_s = busy_ranks == all ? parts.total() : base_.seconds(plan, rank, op, all);
   if (!(crowded_s > 0)) return parts;
-  const int apart = std::max(1, plan.averaging.every);
-  const bool is_even = op.step.value / apart % 2 == 0;
-  const double z = (is_even ? z_[rank.value] : -z_[rank.value]) / std::sqrt(apart);
+  const int every = std::max(1, plan.averaging.every);
+  const bool is_even = op.step.value / every % 2 == 0;
+  const double z = (is_even ? z_[rank.value] : -z_[rank.value]) / std::sqrt(every);
   const double share = z * deviation_per_mad * base_.deviation_s(plan, rank, op, all) / crowded_s;
   return with_total(parts, std::max(0.0, parts.total() * (1 + share)));
 }

@@ -11,11 +11,12 @@ namespace parabench::analytic {
 /// passes take 1 + z deviation_per_mad d times as long, never less than nothing, d being the deviation (deviation_s())
 /// as a share of the pass while all ranks of a host compute. That factor is the same however many compute: a rank in a
 /// slow step loses no more to those beside it (contention.h). The z of the ranks that compute are normal_scores() in a
-/// random order, which change their signs from step to step. So in each step the slowest of them is as slow as it is in
-/// the mean of many steps, and in two steps each rank does as much as without jitter: ranks that meet in every step go
-/// by the slowest of them, ranks that run ahead of each other make up for some of it, and two steps tell as much as
-/// many. Ranks that average their weights every n steps (Plan::averaging) keep their z for such a round, divided by
-/// sqrt(n): what n steps that know nothing of each other are apart by, in each of them. `base` outlives it.
+/// random order, which change their signs from step to step, or, of ranks that average their weights every n steps
+/// (Plan::averaging), from one such round to the next. So in each step the slowest of them is as slow as it is in the
+/// mean of many steps, and in two steps each rank does as much as without jitter: ranks that meet in every step go by
+/// the slowest of them, ranks that run ahead of each other make up for some of it, and two steps tell as much as many.
+/// In a round z is divided by sqrt(n): what n steps that know nothing of each other differ by, in each of them. `base`
+/// outlives it.
 class Jittered final : public TimesOf {
  public:
   Jittered(const TimeModel& base, const plan::Plan& plan);

@@ -61,7 +61,7 @@ Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& t
                   int warmup, int steps, const plan::Plan& counted) {
   const Jittered jittered(time, plan);
   // A rank alone waits for nobody.
-  const bool meet_unequal = plan.spec.np > 1 && time.cores() > 0 && time.source() == "calibrated";
+  const bool meet_unequal = plan.spec.np > 1 && time.cores() > 0 && time.is_measured();
   const TimeModel& simulated = meet_unequal ? jittered : time;
   plan::Window asked = plan::window(plan, warmup, steps);
   // Of unequal steps, or rounds, every second is alike.
@@ -73,7 +73,7 @@ Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& t
   if (!plan.asynchronous) result.isolated_step_time_s = isolated_step(plan, simulated, window);
   if (result.step_time_s > 0) result.throughput_samples_per_s = plan::trained_samples(plan) / result.step_time_s;
   result.interval_s = {result.step_time_s, result.step_time_s};
-  if (time.source() == "calibrated") {
+  if (time.is_measured()) {
     constexpr double deviations = 1.96 * deviation_per_mad;
     const auto shifted = [&](double by) { return steady_step(simulate_window(plan, Shifted(simulated, by), asked)); };
     result.interval_s = {shifted(-deviations), shifted(deviations)};

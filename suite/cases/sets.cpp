@@ -127,7 +127,7 @@ std::vector<Case> accuracy_cases() {
   for (const char* rest : {"gpipe/np:2/batch:32/micro:8/recompute:all", "1f1b/np:2/batch:32/micro:8/recompute:all",
                            "data-parallel/np:2/batch:32/recompute:all", "1f1b/np:4/batch:32/micro:4/dp:2"})
     add(first, rest);
-  const std::string apart = fmt::format("local-sgd[every={}]", steps_apart);
+  const std::string apart = fmt::format("local-sgd[every={}]", steps_between_averages);
   for (const char* np : {"2", "4"}) add(first, fmt::format("{}/np:{}/batch:32", apart, np));
   const std::string words =
       "transformer[layers=4,hidden=256,heads=4,sequence=64]/"

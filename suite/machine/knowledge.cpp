@@ -112,7 +112,9 @@ CalibrationFile open_calibration(const std::string& given, const analytic::Machi
   } catch (const Error& error) {
     throw usage_error("calibration file", file.path.string(), "a calibration written by parabench calibrate",
                       fmt::format("{}; or {}", error.what(),
-                                  given.empty() ? "delete it to measure anew" : "leave out --calibration"));
+                                  given.empty() ? "delete it to measure anew"
+                                                : "leave out --calibration, or name another file: " +
+                                                      to_type("calibrate CASE --out FILE makes one")));
   }
   if (!only_read) require_calibration_of(machine, file);
   return file;

@@ -94,7 +94,7 @@ TEST_F(File, SaysWhereAFileStopsBeingJson) {
   EXPECT_EQ(read_json(folder_ / "good.json"), nlohmann::json::parse(R"({"a": [1, 2]})"));
   write_atomically(folder_ / "cut.json", R"({"a": [1, 2)");
   EXPECT_THAT(complaint(ExitCode::usage, [&] { read_json(folder_ / "cut.json"); }),
-              AllOf(HasSubstr("cut.json"), HasSubstr("of 11"), HasSubstr("ends too early")));
+              AllOf(HasSubstr("cut.json"), HasSubstr("after byte 11"), HasSubstr("ends too early")));
   write_atomically(folder_ / "bad.json", R"({"a": nan})");
   EXPECT_THAT(complaint(ExitCode::usage, [&] { read_json(folder_ / "bad.json"); }),
               AllOf(HasSubstr("bad.json"), HasSubstr("byte 8 of 10")));

@@ -152,7 +152,8 @@ TEST_F(CompareTest, NoCommonCaseHasItsOwnCode) {
   change("before.json", "after.json", [](json& file) { file["records"] = json::array(); });
   const Outcome outcome = run({"compare", "before.json", "after.json"});
   EXPECT_EQ(outcome.code, 3);
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("not compared\n"), HasSubstr("only in A")));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("no case of A can be compared with one of B\n"), HasSubstr("not compared\n"),
+                                 HasSubstr("only in A")));
   const Outcome as_json = run({"compare", "before.json", "after.json", "--json"});
   EXPECT_EQ(as_json.code, 3);
   EXPECT_EQ(json::parse(as_json.out)["left_out"].size(), 2u);

@@ -19,14 +19,14 @@ results::JudgedCase judged(const std::string& strategy) {
 TEST(Closure, OfSeveralRanksIsThePairedErrorOfThoseThatHardlyEverMeet) {
   std::vector<results::JudgedCase> cases = {judged("local-sgd[every=16]/np:2"), judged("local-sgd[every=100]/np:4")};
   note_closures(cases);
-  for (const results::JudgedCase& one : cases) EXPECT_EQ(one.apart, 0.25) << one.id;
+  for (const results::JudgedCase& one : cases) EXPECT_EQ(one.closure_apart, 0.25) << one.id;
 }
 
 TEST(Closure, IsNotOfRanksThatMeetMoreOftenNorOfOneAlone) {
   std::vector<results::JudgedCase> cases = {judged("local-sgd[every=15]/np:2"), judged("data-parallel/np:2"),
                                             judged("local-sgd[every=16]/np:1"), judged("sequential/np:1")};
   note_closures(cases);
-  for (const results::JudgedCase& one : cases) EXPECT_FALSE(one.apart) << one.id;
+  for (const results::JudgedCase& one : cases) EXPECT_FALSE(one.closure_apart) << one.id;
 }
 
 }  // namespace

@@ -13,10 +13,10 @@ namespace parabench::analytic {
 /// slow step loses no more to those beside it (contention.h). The z of the ranks that compute are normal_scores() in a
 /// random order, which change their signs from step to step, or, of ranks that average their weights every n steps
 /// (Plan::averaging), from one such round to the next. So in each step the slowest of them is as slow as it is in the
-/// mean of many steps, and in two steps each rank does as much as without jitter: ranks that meet in every step go by
-/// the slowest of them, ranks that run ahead of each other make up for some of it, and two steps tell as much as many.
-/// In a round z is divided by sqrt(n): what n steps that know nothing of each other differ by, in each of them. `base`
-/// outlives it.
+/// mean of many steps, and in two steps (or rounds) each rank does as much as without jitter: ranks that meet in every
+/// step go by the slowest of them, ranks that run ahead of each other make up for some of it, and two tell as much as
+/// many. In a round z is divided by sqrt(n): what n steps that know nothing of each other differ by, in each of them.
+/// `base` outlives it.
 class Jittered final : public TimesOf {
  public:
   Jittered(const TimeModel& base, const plan::Plan& plan);

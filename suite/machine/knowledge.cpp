@@ -110,11 +110,11 @@ CalibrationFile open_calibration(const std::string& given, const analytic::Machi
   try {
     file.content = analytic::read_calibration(file.path);
   } catch (const Error& error) {
-    throw usage_error("calibration file", file.path.string(), "a calibration written by parabench calibrate",
-                      fmt::format("{}; or {}", error.what(),
-                                  given.empty() ? "delete it to measure anew"
-                                                : "leave out --calibration, or name another file: " +
-                                                      to_type("calibrate CASE --out FILE makes one")));
+    throw usage_error(
+        "calibration file", file.path.string(), "a calibration written by parabench calibrate",
+        fmt::format("{}; or {}", error.what(),
+                    given.empty() ? "delete it to measure anew"
+                                  : "name another file, or none: " + to_type("calibrate CASE --out FILE makes one")));
   }
   if (!only_read) require_calibration_of(machine, file);
   return file;

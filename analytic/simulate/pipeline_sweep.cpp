@@ -230,8 +230,6 @@ class Sweep {
         if (m >= (forwards ? stage.activations : stage.gradients)) {
           rank.awaits = awaited(rank.stages[pass.chunk], forwards);
           rank.free = free;
-          // By the next visit it has come: else a third of the sweep is waiting for memory.
-          __builtin_prefetch(rank.next + 8);
           return false;
         }
         since = (forwards ? step.activations : step.gradients).came[here];
@@ -259,6 +257,8 @@ class Sweep {
     if (awaits != awaited(to, forwards)) return;
     awaits = nobody;
     ready_.push_back(way.receiver);
+    // By the visit it has come: else a third of the sweep is waiting for memory.
+    __builtin_prefetch(rank_[way.receiver].next);
   }
 
   const plan::PipelineOutline& outline_;

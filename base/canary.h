@@ -6,13 +6,16 @@
 
 namespace parabench {
 
-/// Times are those of the slowest rank, the mean of before and after the launch's work; the rest is what came about in
-/// between.
+/// Times are those of the slowest rank, the mean of before and after the launch's work (of the product also between
+/// parts of it, where the launch does that); the rest is what came about in between.
 struct Canary {
   double matrix_product_s = 0;        ///< of a product of matrices that stay in the cache
   double triad_s = 0;                 ///< of a = b + s c over arrays that no cache holds
   std::optional<double> steal_share;  ///< of the core time of a host, the largest over hosts; nullopt: it tells none
   std::int64_t involuntary_switches = 0;  ///< of all ranks' processes
+  /// The slowest of the product's times over the fastest one on the same rank, the largest over ranks; nullopt: kept by
+  /// a version that did not tell. What shares a core's units, as a thread beside it does, shows here and in no steal.
+  std::optional<double> matrix_product_spread = {};
   bool operator==(const Canary&) const = default;
 };
 

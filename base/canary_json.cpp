@@ -11,13 +11,23 @@ double time(const JsonReader& reader, std::string_view key) {
   return seconds;
 }
 
+nlohmann::json known(const std::optional<double>& value) { return value ? nlohmann::json(*value) : nlohmann::json(); }
+
+std::optional<double> spread(const JsonReader& reader) {
+  constexpr auto key = "matrix_product_spread";
+  const auto found = reader.find<double>(key);
+  if (found && !(*found >= 1)) throw reader.at(key).error("the slowest time over the fastest, 1 or more");
+  return found;
+}
+
 }  // namespace
 
 nlohmann::json to_json(const Canary& canary) {
   return {{"matrix_product_s", canary.matrix_product_s},
           {"triad_s", canary.triad_s},
-          {"steal_share", canary.steal_share ? nlohmann::json(*canary.steal_share) : nlohmann::json()},
-          {"involuntary_switches", canary.involuntary_switches}};
+          {"steal_share", known(canary.steal_share)},
+          {"involuntary_switches", canary.involuntary_switches},
+          {"matrix_product_spread", known(canary.matrix_product_spread)}};
 }
 
 nlohmann::json to_json(const std::vector<Canary>& canaries) {
@@ -30,7 +40,8 @@ Canary canary_from_json(const JsonReader& reader) {
   return {.matrix_product_s = time(reader, "matrix_product_s"),
           .triad_s = time(reader, "triad_s"),
           .steal_share = reader.find<double>("steal_share"),
-          .involuntary_switches = reader.get_at_least("involuntary_switches", std::int64_t{0})};
+          .involuntary_switches = reader.get_at_least("involuntary_switches", std::int64_t{0}),
+          .matrix_product_spread = spread(reader)};
 }
 
 std::vector<Canary> canaries_in(const JsonReader& object) {

@@ -57,10 +57,10 @@ std::optional<double> standard_error_of_rounds(const Record& record) {
   return of_median * deviation_per_mad * mad(errors) / std::sqrt(static_cast<double>(errors.size()));
 }
 
-/// The most that any of its launches lost; nullopt where none tells.
-std::optional<double> steal_share_of(const Record& record) {
-  std::optional<double> most = record.paired_canary ? record.paired_canary->steal_share : std::nullopt;
-  for (const Canary& canary : record.measured->canaries) most = std::max(most, canary.steal_share);
+/// Of the launch that told the most; nullopt where none tells.
+std::optional<double> most_of_launches(const Record& record, std::optional<double> Canary::*told) {
+  std::optional<double> most = record.paired_canary ? *record.paired_canary.*told : std::nullopt;
+  for (const Canary& canary : record.measured->canaries) most = std::max(most, canary.*told);
   return most;
 }
 
@@ -114,6 +114,11 @@ void require_machine(const ResultsFile& pass, std::string_view machine) {
                     "keep each machine's passes in folders of their own, and judge these apart");
 }
 
+std::optional<bool> is_disturbed(const JudgedCase& one) {
+  if (!one.stolen && !one.core_spread) return std::nullopt;
+  return one.stolen > disturbing_steal_share || one.core_spread > disturbing_spread;
+}
+
 std::optional<double> ddlbench_step_time(const Predicted& predicted) {
   for (const auto& [name, seconds] : predicted.second_opinion_step_time_s)
     if (name.starts_with("ddlbench")) return seconds;
@@ -143,7 +148,9 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
       return r.error->adjusted ? std::optional(r.error->adjusted->relative) : std::nullopt;
     });
     one.noise = noise_of(records);
-    one.stolen = median_of(records, steal_share_of);
+    one.stolen = median_of(records, [](const Record& r) { return most_of_launches(r, &Canary::steal_share); });
+    one.core_spread =
+        median_of(records, [](const Record& r) { return most_of_launches(r, &Canary::matrix_product_spread); });
     if (const auto alone = per_rank_s(one.parameters, cases); alone && one.parameters.np > 1)
       one.per_rank = *alone / one.measured_s - 1;
     one.ddlbench = median_of(records, [](const Record& r) {

@@ -50,9 +50,7 @@ std::span<const ErrorKind> error_kinds() {
       ErrorKind{"stale", [](const JudgedCase& one) { return one.stale; }},
       ErrorKind{"paired", [](const JudgedCase& one) { return one.paired; }},
       ErrorKind{"paired undisturbed",
-                [](const JudgedCase& one) {
-                  return one.stolen.value_or(1) <= disturbing_steal_share ? one.paired : std::nullopt;
-                }},
+                [](const JudgedCase& one) { return is_disturbed(one).value_or(true) ? std::nullopt : one.paired; }},
       ErrorKind{"paired noise", [](const JudgedCase& one) { return one.paired_noise; }},
       ErrorKind{"closure", [](const JudgedCase& one) { return one.parameters.np == 1 ? one.paired : std::nullopt; }},
       ErrorKind{"closure apart", [](const JudgedCase& one) { return one.closure_apart; }},

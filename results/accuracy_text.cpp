@@ -58,6 +58,16 @@ void add_means(std::string& text, std::string_view heading, std::span<const Judg
   }
 }
 
+/// "" of a case that had the cores to itself.
+std::string disturbance_text(const JudgedCase& one) {
+  std::string text;
+  if (one.stolen > disturbing_steal_share)
+    text += fmt::format("; {} of the cores' time stolen", human_share(*one.stolen));
+  if (one.core_spread > disturbing_spread)
+    text += fmt::format("; cores {:.2f} times as slow at times", *one.core_spread);
+  return text;
+}
+
 void add_worst(std::string& text, std::span<const JudgedCase> cases, int worst) {
   std::vector<const JudgedCase*> order;
   for (const JudgedCase& one : cases) order.push_back(&one);
@@ -68,12 +78,10 @@ void add_worst(std::string& text, std::span<const JudgedCase> cases, int worst) 
   text += "\nfurthest off\n";
   for (const JudgedCase* one : order) {
     const std::string noise = one->paired ? paired_noise_text(*one) : noise_text(*one);
-    const bool is_disturbed = one->stolen.value_or(0) > disturbing_steal_share;
-    text +=
-        fmt::format("  {} {:+.1f} %  {}{}  measured {}{}{}\n", one->paired ? "paired" : "forecast",
-                    100 * of_the_model(*one), noise == "-" ? "" : "noise " + noise + "  ", one->id,
-                    human_seconds(one->measured_s), one->largest_term.empty() ? "" : "; most in " + one->largest_term,
-                    is_disturbed ? fmt::format("; {} of the cores' time stolen", human_share(*one->stolen)) : "");
+    text += fmt::format("  {} {:+.1f} %  {}{}  measured {}{}{}\n", one->paired ? "paired" : "forecast",
+                        100 * of_the_model(*one), noise == "-" ? "" : "noise " + noise + "  ", one->id,
+                        human_seconds(one->measured_s),
+                        one->largest_term.empty() ? "" : "; most in " + one->largest_term, disturbance_text(*one));
   }
 }
 
@@ -98,6 +106,7 @@ const std::array columns = {
     Column{"adjusted", [](const JudgedCase& one) { return known(one.adjusted); }},
     Column{"noise", [](const JudgedCase& one) { return known(one.noise); }},
     Column{"stolen", [](const JudgedCase& one) { return known(one.stolen); }},
+    Column{"core_spread", [](const JudgedCase& one) { return known(one.core_spread); }},
     Column{"peak_memory", [](const JudgedCase& one) { return known(one.memory); }},
     Column{"resident_memory", [](const JudgedCase& one) { return known(one.resident); }},
     Column{"time_over_ranks", [](const JudgedCase& one) { return known(one.per_rank); }},

@@ -17,7 +17,7 @@ namespace parabench::results {
 
 /// Version of the format: the minor number grows with added fields, the major one with anything else. Files of all
 /// minor versions up to this one are read.
-inline constexpr std::string_view results_schema_version = "1.17";
+inline constexpr std::string_view results_schema_version = "1.18";
 
 struct Program {
   std::string version, git;  ///< git: hash of the commit, "unknown" outside a checkout

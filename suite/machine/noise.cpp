@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/clock.h"
 #include "base/counted.h"
 #include "base/processor_ticks.h"
 #include "base/units_text.h"
+#include "results/accuracy.h"
 #include "results/summary.h"
 #include "suite/machine/small_step.h"
 
@@ -40,7 +42,10 @@ NoiseMeasurement measure_noise(Workplace& workplace, bool processes, double seco
     LaunchResult result = run(workplace, request);
     if (result.interrupted) throw Interrupted{};
     if (!result.reply) return {};
-    measurement.step_times_s.push_back(std::get<results::Measured>(result.reply->answer).step_time_s.samples.at(0));
+    const auto& measured = std::get<results::Measured>(result.reply->answer);
+    measurement.step_times_s.push_back(measured.step_time_s.samples.at(0));
+    for (const Canary& canary : measured.canaries)
+      measurement.core_spread = std::max(measurement.core_spread, canary.matrix_product_spread);
   }
   measurement.stolen_share = stolen_share(before, processor_ticks());
   return measurement;
@@ -75,7 +80,17 @@ std::vector<Check> noise_checks(const NoiseMeasurement& measurement) {
     stolen.found += ": other virtual machines take it";
     stolen.advice = "dedicated cores, or another hour";
   }
-  return {check, stolen};
+  Check cores{"core speed", CheckStatus::ok, "not told by the launches", ""};
+  if (measurement.core_spread) {
+    cores.found = fmt::format("a product in the cache took at most {:.2f} times as long at one time as at another",
+                              *measurement.core_spread);
+    if (*measurement.core_spread > results::disturbing_spread) {
+      cores.status = CheckStatus::warning;
+      cores.found += ": something shares the cores, or their clock changes";
+      cores.advice = "whole cores (a neighbour on the second thread of a core shows in no stolen time), a fixed clock";
+    }
+  }
+  return {check, stolen, cores};
 }
 
 }  // namespace parabench::suite

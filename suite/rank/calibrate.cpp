@@ -35,7 +35,7 @@ analytic::Calibration calibrate(const Launch& launch, comm::Communicator& comm, 
     comm.wait(comm.barrier());
     return bytes;
   };
-  const CanaryWatch canary(spec, comm);
+  CanaryWatch canary(spec, comm);
   const std::int64_t outside_before = outside_allocator();
   const std::int64_t process_bytes = process_bytes_of(launch, device);
   analytic::Calibration calibration;

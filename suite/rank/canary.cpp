@@ -100,6 +100,7 @@ Canary canary_of(std::span<const RankCanary> ranks) {
     all.matrix_product_s = std::max(all.matrix_product_s, rank.canary.matrix_product_s);
     all.triad_s = std::max(all.triad_s, rank.canary.triad_s);
     all.steal_share = std::max(all.steal_share, rank.canary.steal_share);
+    all.matrix_product_spread = std::max(all.matrix_product_spread, rank.canary.matrix_product_spread);
     if (processes.insert(rank.process).second) all.involuntary_switches += rank.canary.involuntary_switches;
   }
   return all;
@@ -108,32 +109,41 @@ Canary canary_of(std::span<const RankCanary> ranks) {
 CanaryWatch::CanaryWatch(const Case& spec, comm::Communicator& comm)
     : comm_(comm), is_on_(spec.device != DeviceKind::cuda), threads_(threads_of_operation(spec)) {
   if (!is_on_) return;
-  before_ = time();
+  time_product();
+  time_triad();
   reset_resident_peak();
   ticks_ = processor_ticks();
   switches_ = involuntary_switches();
 }
 
-CanaryWatch::Times CanaryWatch::time() const {
+void CanaryWatch::time_product() {
   at::set_num_threads(threads_);
-  Times times;
   comm_.wait(comm_.barrier());
-  times.matrix_product_s = matrix_product_s();
+  products_s_.push_back(matrix_product_s());
   comm_.wait(comm_.barrier());
-  times.triad_s = triad_s();
-  comm_.wait(comm_.barrier());
-  return times;
 }
 
-std::optional<Canary> CanaryWatch::end() const {
+void CanaryWatch::time_triad() {
+  triads_s_.push_back(triad_s());
+  comm_.wait(comm_.barrier());
+}
+
+void CanaryWatch::between() {
+  if (is_on_) time_product();
+}
+
+std::optional<Canary> CanaryWatch::end() {
   if (!is_on_) return std::nullopt;
   const std::int64_t switches = involuntary_switches() - switches_;
   const std::optional<double> stolen = stolen_share(ticks_, processor_ticks());
-  const Times after = time();
-  const Canary mine{.matrix_product_s = (before_.matrix_product_s + after.matrix_product_s) / 2,
-                    .triad_s = (before_.triad_s + after.triad_s) / 2,
+  time_product();
+  time_triad();
+  const auto [fastest_s, slowest_s] = std::ranges::minmax(products_s_);
+  const Canary mine{.matrix_product_s = mean(products_s_),
+                    .triad_s = mean(triads_s_),
                     .steal_share = stolen,
-                    .involuntary_switches = switches};
+                    .involuntary_switches = switches,
+                    .matrix_product_spread = slowest_s / fastest_s};
   const nlohmann::json told = {{"process", fmt::format("{} {}", host_name(), getpid())}, {"canary", to_json(mine)}};
   std::vector<RankCanary> ranks;
   for (const std::string& text : comm::gather_to_root(comm_, told.dump())) {

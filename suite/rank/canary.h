@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/canary.h"
 #include "base/case.h"
@@ -18,13 +19,14 @@ struct RankCanary {
   std::string process;  ///< of all hosts
   Canary canary;
 };
-/// The slowest rank's times, the largest share, the switches of each process. Precondition: one rank or more.
+/// The slowest rank's times, the largest share and spread, the switches of each process. Precondition: a rank.
 Canary canary_of(std::span<const RankCanary> ranks);
 
 /// Times two things before a launch's work and, in end(), once more, on all ranks at once, each with the threads and
 /// the cores that it computes with:
 ///  - a product of two matrices of 192 x 192 floats, which with their result fit into an L2 cache of 512 KiB, for 10
-///    ms: the speed of the cores. Over minutes a training step divided by it varies half as much as the step;
+///    ms: the speed of the cores. Over minutes a training step divided by it varies half as much as the step. In
+///    between(), too;
 ///  - a triad a = b + s c (STREAM, McCalpin 1995) over arrays of 16 MiB, 48 MiB on each rank, which is more than its
 ///    share of the last cache, for 10 ms: the speed of the memory, which a step alone does not follow.
 /// Medians of each. On GPUs nothing is timed, and it tells nothing. What its arrays take is no part of the process's
@@ -33,19 +35,19 @@ class CanaryWatch {
  public:
   /// Collective. Of the case its device and its threads count.
   CanaryWatch(const Case& spec, comm::Communicator& comm);
+  /// Collective, between two parts of the launch's work.
+  void between();
   /// Collective. The launch's canary on rank 0; nullopt on the others, and on GPUs.
-  std::optional<Canary> end() const;
+  std::optional<Canary> end();
 
  private:
-  struct Times {
-    double matrix_product_s = 0, triad_s = 0;
-  };
-  Times time() const;
+  void time_product();
+  void time_triad();
 
   comm::Communicator& comm_;
   bool is_on_;
   int threads_;
-  Times before_;
+  std::vector<double> products_s_, triads_s_;
   std::optional<ProcessorTicks> ticks_;
   std::int64_t switches_ = 0;
 };

@@ -36,7 +36,7 @@ protocol::ExchangeTiming gathered(comm::Communicator& comm, const comm::TimedExc
 }  // namespace
 
 protocol::ExchangeTimings communicate(const protocol::ExchangeWork& work, comm::Communicator& comm) {
-  const CanaryWatch canary(case_of(work.setting), comm);
+  CanaryWatch canary(case_of(work.setting), comm);
   const comm::Arena arena = comm.allocate(comm::exchange_arena_bytes(work.exchanges, work.warmup + work.iterations));
   const std::vector<int> hosts = hosts_of(comm);
   comm::CacheSweep sweep;

@@ -188,7 +188,7 @@ results::Measured conclude(const Launch& launch, const plan::Plan& plan, comm::C
 
 results::Measured measure(const Launch& launch, comm::Communicator& comm, exec::Device& device,
                           const RankPlace& place) {
-  const CanaryWatch canary(launch.plan.spec, comm);
+  CanaryWatch canary(launch.plan.spec, comm);
   const plan::Window window = plan::window(launch.plan, launch.command.warmup, launch.command.steps);
   const plan::Plan plan = plan::unroll(launch.plan, window.steps());
   exec::StageState state(plan, launch.model, comm, device);

@@ -99,7 +99,7 @@ class Windows {
 
 protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec::Device& device) {
   const double begin = now_s();
-  const CanaryWatch canary(launch.plan.spec, comm);
+  CanaryWatch canary(launch.plan.spec, comm);
   Windows windows(launch, comm, device);
   const ReductionBuffer buffer = reduction_buffer(launch, comm, device);
   LayerChains chains(launch, device, launch.plan.segments);
@@ -133,7 +133,9 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
     const double common_start = now_s();
     analytic::Calibration calibration;
     calibration.machine = launch.machine;
+    canary.between();
     time_chains(launch, comm, device, chains, samples, effort, slowdown, calibration);
+    canary.between();
     copy_transfers(transfers, calibration);
     calibration.date = utc_now();
     const Trained after = windows.train();

@@ -83,6 +83,24 @@ TEST(Accuracy, TellsWhatAHypervisorTookWhileACaseRan) {
   EXPECT_FALSE(undisturbed->of(untold)) << "nobody knows";
 }
 
+TEST(Accuracy, TellsWhenCoresWereSlowerAtTimes) {
+  ResultsFile file = pass({{alone, 1}, {gpipe, 1}});
+  for (Record& record : file.records) {
+    record.paired = {{.predicted_step_time_s = 1.5, .measured_step_time_s = 1}};
+    record.error = compare(*record.predicted, *record.measured, record.paired);
+    record.measured->canaries = {{.matrix_product_spread = 1.125}};
+    record.paired_canary = Canary{.matrix_product_spread = record.id == gpipe ? 1.75 : 1.0625};
+  }
+  const auto undisturbed = std::ranges::find(error_kinds(), "paired undisturbed", &ErrorKind::name);
+  const std::vector<JudgedCase> cases = judged_cases(std::vector{file});
+  for (const JudgedCase& one : cases) {
+    EXPECT_EQ(one.core_spread, one.id == gpipe ? 1.75 : 1.125);
+    EXPECT_EQ(undisturbed->of(one), one.id == gpipe ? std::nullopt : one.paired)
+        << one.id << ": nothing is known stolen";
+  }
+  EXPECT_THAT(accuracy_text(cases), HasSubstr("; cores 1.75 times as slow at times\n"));
+}
+
 TEST(Accuracy, ClosureIsThePairedErrorOfOneRank) {
   ResultsFile file = pass({{gpipe, 1}, {alone, 1}});
   for (Record& record : file.records) {
@@ -266,13 +284,12 @@ TEST(Accuracy, TextTableAndJsonHoldEveryCase) {
   EXPECT_THAT(text, HasSubstr("; most in bubble +10.0 ms"));
   const std::string csv = accuracy_csv(judged);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 3);
-  EXPECT_THAT(csv,
-              testing::StartsWith(
-                  "id,passes,measured_s,predicted_s,forecast,held_out,stale,paired,paired_noise,"
-                  "adjusted,noise,stolen,peak_memory,resident_memory,time_over_ranks,ddlbench,choice,largest_term\n"));
+  EXPECT_THAT(csv, testing::StartsWith("id,passes,measured_s,predicted_s,forecast,held_out,stale,paired,paired_noise,"
+                                       "adjusted,noise,stolen,core_spread,peak_memory,resident_memory,time_over_ranks,"
+                                       "ddlbench,choice,largest_term\n"));
   const nlohmann::json cases = accuracy_json(judged)["cases"];
   ASSERT_EQ(cases.size(), 2u);
-  EXPECT_EQ(cases[0].size(), 18u);
+  EXPECT_EQ(cases[0].size(), 19u);
   EXPECT_THAT(csv, HasSubstr("\n" + cases[1]["id"].get<std::string>() + ",1,"));
   EXPECT_EQ(cases[1]["measured_s"], judged[1].measured_s);
   EXPECT_EQ(cases[1]["time_over_ranks"], nullptr);

@@ -151,7 +151,8 @@ TEST(RecordJson, HasExactlyTheFieldsOfTheContract) {
                                    "paired_step_time_relative", "noise_floor_relative", "noise_floor_of",
                                    "peak_memory_relative", "resident_memory_relative", "breakdown_s"}));
   EXPECT_EQ(keys(record["measured"]["canary"][0]),
-            (std::set<std::string>{"matrix_product_s", "triad_s", "steal_share", "involuntary_switches"}));
+            (std::set<std::string>{"matrix_product_s", "triad_s", "steal_share", "involuntary_switches",
+                                   "matrix_product_spread"}));
   EXPECT_EQ(record["error"]["breakdown_s"]["forward"].size(), 2U) << "one difference per rank";
   EXPECT_EQ(record["reason"], nullptr);
   EXPECT_EQ(record["measured"]["sync"], false);

@@ -40,7 +40,7 @@ Calibration example() {
   c.date = "2026-01-02T03:04:05Z";
   c.software = "parabench 1.2.3 with LibTorch 2.1.0";
   c.ranks = 2;
-  c.canary = Canary{1e-4, 5e-3, 0.25, 7};
+  c.canary = Canary{1e-4, 5e-3, 0.25, 7, 1.5};
   const models::ModelSpec model = chain(2);
   for (const int busy : {1, 2}) {
     c.layers[layer_key(model.layers[0], model.input, true, {}, busy)] = {

@@ -33,7 +33,7 @@ Calibration launch(int day, double seconds, int samples = 4) {
   c.date =
       std::string("2026-01-") + static_cast<char>('0' + day / 10) + static_cast<char>('0' + day % 10) + "T00:00:00Z";
   c.ranks = 2;
-  c.canary = Canary{1e-4 * day, 5e-3, 0.25, 7};
+  c.canary = Canary{1e-4 * day, 5e-3, 0.25, 7, 1.5};
   c.layers[key] = {{.samples = samples,
                     .forward_s = seconds,
                     .backward_s = 2 * seconds,

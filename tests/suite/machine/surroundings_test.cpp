@@ -108,6 +108,16 @@ TEST(Noise, UnsteadyLaunchesAndStolenTimeAreWarnings) {
   EXPECT_THAT(checks.at(1).found, AllOf(HasSubstr("5.0 %"), HasSubstr("other virtual machines")));
 }
 
+TEST(Noise, CoresThatAreSlowerAtTimesAreAWarning) {
+  NoiseMeasurement measurement = launches({1.0, 1.0, 1.0, 1.0});
+  EXPECT_THAT(noise_checks(measurement).at(2).found, HasSubstr("not told"));
+  measurement.core_spread = 1.0625;
+  EXPECT_EQ(noise_checks(measurement).at(2).status, CheckStatus::ok);
+  measurement.core_spread = 1.875;
+  EXPECT_EQ(noise_checks(measurement).at(2).status, CheckStatus::warning);
+  EXPECT_THAT(noise_checks(measurement).at(2).found, HasSubstr("1.88 times as long"));
+}
+
 TEST(Noise, FailedLaunchesAreNoNoise) {
   const auto checks = noise_checks({});
   ASSERT_EQ(checks.size(), 1u);

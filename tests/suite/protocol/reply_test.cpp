@@ -39,13 +39,13 @@ Reply reply_to(Phase phase) {
     case Phase::paired:
       reply.answer = PairedRounds{
           {{calibration(), {0.5, 0.25}, Breakdown{.forward = 0.125, .bubble = 0.25}}, {calibration(), {1}, {}}},
-          Canary{1e-4, 2e-3, 0.25, 7}};
+          Canary{1e-4, 2e-3, 0.25, 7, 1.5}};
       break;
     case Phase::hand_over: reply.answer = HandOver{{2.5, 2.25, 2}}; break;
     case Phase::communicate:
       reply.answer = ExchangeTimings{{{"ring", {0.5, 0.25}, ""}, {"window", {2}, "told"}},
                                      "OMPI_MCA_btl_tcp_flags=1",
-                                     Canary{1e-4, 2e-3, 0.25, 7}};
+                                     Canary{1e-4, 2e-3, 0.25, 7, 1.5}};
       break;
   }
   return reply;

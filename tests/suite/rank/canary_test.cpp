@@ -26,14 +26,15 @@ void expect_sound(const Canary& canary) {
   EXPECT_GE(canary.involuntary_switches, 0);
   EXPECT_GE(canary.steal_share.value_or(0), 0);
   EXPECT_LE(canary.steal_share.value_or(0), 1);
+  EXPECT_GE(canary.matrix_product_spread.value(), 1);
 }
 
 TEST(Canary, IsOfTheSlowestRankAndOfEachProcessOnce) {
-  const std::vector<RankCanary> ranks = {{"a 1", {2e-4, 5e-3, 0.25, 10}},
+  const std::vector<RankCanary> ranks = {{"a 1", {2e-4, 5e-3, 0.25, 10, 1.5}},
                                          {"a 1", {3e-4, 4e-3, 0.25, 10}},
                                          {"a 2", {1e-4, 6e-3, std::nullopt, 7}},
-                                         {"b 1", {1e-4, 1e-3, 0.5, 100}}};
-  EXPECT_EQ(canary_of(ranks), (Canary{3e-4, 6e-3, 0.5, 117}));
+                                         {"b 1", {1e-4, 1e-3, 0.5, 100, 1.125}}};
+  EXPECT_EQ(canary_of(ranks), (Canary{3e-4, 6e-3, 0.5, 117, 1.5}));
   EXPECT_EQ(canary_of(std::span(ranks).subspan(2, 1)), ranks[2].canary) << "a host that tells no steal";
 }
 
@@ -43,7 +44,8 @@ TEST(Canary, IsToldByRankZeroAndTimedOnAll) {
   comm::run_thread_ranks({2, {}}, [&](comm::Communicator& comm) {
     const auto device = exec::cpu_device(accounts[comm.rank().value]);
     const exec::AccountScope scope(device->account(), MemoryCategory::workspace);
-    const CanaryWatch watch({.np = 2}, comm);
+    CanaryWatch watch({.np = 2}, comm);
+    watch.between();
     told[comm.rank().value] = watch.end();
     EXPECT_EQ(device->account().peak().total_counted(), 0) << "nothing of it is counted as a case's memory";
   });

@@ -46,6 +46,9 @@ std::optional<double> noise_of(const Records& records) {
   });
 }
 
+/// The standard error of a median of normal values, over that of their mean: sqrt(pi / 2).
+constexpr double of_median = 1.2533;
+
 /// Of the median over a launch's rounds, as of normal errors; adjacent rounds share steps, which makes it a little too
 /// small. Nothing of fewer than three rounds.
 std::optional<double> standard_error_of_rounds(const Record& record) {
@@ -53,8 +56,34 @@ std::optional<double> standard_error_of_rounds(const Record& record) {
   for (const PairedRound& round : record.paired)
     errors.push_back(round.predicted_step_time_s / round.measured_step_time_s - 1);
   if (errors.size() < 3) return std::nullopt;
-  constexpr double of_median = 1.2533;  // sqrt(pi / 2) times that of a mean
   return of_median * deviation_per_mad * mad(errors) / std::sqrt(static_cast<double>(errors.size()));
+}
+
+/// Of what the values are a sample of. Precondition: two values or more.
+double standard_deviation(std::span<const double> values) {
+  const double middle = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - middle) * (value - middle);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+/// Of the median over passes, by how far these are apart; of two passes that is their mean. Nothing of one.
+std::optional<double> standard_error_of_passes(const Records& records) {
+  std::vector<double> errors;
+  for (const Record* record : records)
+    if (const auto& error = record->error; error && error->paired_step_time_relative)
+      errors.push_back(*error->paired_step_time_relative);
+  if (errors.size() < 2) return std::nullopt;
+  return (errors.size() > 2 ? of_median : 1) * standard_deviation(errors) /
+         std::sqrt(static_cast<double>(errors.size()));
+}
+
+/// What differs between launches, as where their memory lies, no round of one tells; what differs between rounds, two
+/// launches may hide: the larger of both.
+std::optional<double> paired_noise(const Records& records) {
+  std::optional<double> rounds = median_of(records, standard_error_of_rounds);
+  if (rounds) *rounds /= std::sqrt(static_cast<double>(records.size()));
+  return std::max(rounds, standard_error_of_passes(records));
 }
 
 /// Of the launch that told the most; nullopt where none tells.
@@ -64,28 +93,38 @@ std::optional<double> most_of_launches(const Record& record, std::optional<doubl
   return most;
 }
 
-/// Part by part, the median over rounds of predicted - measured; nothing where a round does not tell.
-std::optional<Breakdown> missed_in_rounds(std::span<const PairedRound> rounds) {
-  Breakdown missed;
+/// Part by part, their median.
+Breakdown median_parts(std::span<const Breakdown> all) {
+  Breakdown medians;
   for (const auto& [name, part] : breakdown_fields) {
-    std::vector<double> differences;
-    for (const PairedRound& round : rounds) {
-      if (!round.breakdown_s) return std::nullopt;
-      differences.push_back(round.breakdown_s->predicted.*part - round.breakdown_s->measured.*part);
-    }
-    missed.*part = median(differences);
+    std::vector<double> values;
+    for (const Breakdown& one : all) values.push_back(one.*part);
+    medians.*part = median(values);
   }
-  return missed;
+  return medians;
 }
 
-/// Of the last pass.
+/// The median over rounds of predicted - measured; nothing without rounds, and where one does not tell.
+std::optional<Breakdown> missed_in_rounds(std::span<const PairedRound> rounds) {
+  std::vector<Breakdown> differences;
+  for (const PairedRound& round : rounds) {
+    if (!round.breakdown_s) return std::nullopt;
+    Breakdown& difference = differences.emplace_back();
+    for (const auto& [name, part] : breakdown_fields)
+      difference.*part = round.breakdown_s->predicted.*part - round.breakdown_s->measured.*part;
+  }
+  return differences.empty() ? std::nullopt : std::optional(median_parts(differences));
+}
+
+/// Of rounds in the median over passes, as the paired error; without any that of the last pass.
 std::string largest_term(const Records& records) {
-  const Record& record = *records.back();
   std::vector<Breakdown> missed;
-  if (record.paired.empty()) {
-    if (record.error) missed = record.error->breakdown_s;
-  } else if (const auto in_rounds = missed_in_rounds(record.paired)) {
-    missed.push_back(*in_rounds);
+  for (const Record* record : records)
+    if (const auto in_rounds = missed_in_rounds(record->paired)) missed.push_back(*in_rounds);
+  if (!missed.empty()) {
+    missed = {median_parts(missed)};
+  } else if (const Record& last = *records.back(); last.paired.empty() && last.error) {
+    missed = last.error->breakdown_s;
   }
   std::pair<double, std::string_view> largest{0, ""};
   for (const Breakdown& difference : missed)
@@ -142,8 +181,7 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
     one.memory = value([](const Record& r) { return case_error(r)->peak_memory; });
     one.resident = value([](const Record& r) { return case_error(r)->resident_memory; });
     one.paired = median_of(records, [](const Record& r) { return r.error->paired_step_time_relative; });
-    one.paired_noise = median_of(records, standard_error_of_rounds);
-    if (one.paired_noise) *one.paired_noise /= std::sqrt(one.passes);
+    one.paired_noise = paired_noise(records);
     one.adjusted = median_of(records, [](const Record& r) {
       return r.error->adjusted ? std::optional(r.error->adjusted->relative) : std::nullopt;
     });

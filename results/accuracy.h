@@ -30,7 +30,7 @@ struct JudgedCase {
   double measured_s = 0, predicted_s = 0;  ///< medians of step times
   double forecast = 0;                     ///< of predictions from calibrations that are older than the run
   std::optional<double> paired;            ///< of the model alone (run --paired)
-  std::optional<double> paired_noise;      ///< standard error of that, from how far its rounds are apart
+  std::optional<double> paired_noise;      ///< standard error of that, by how far its rounds, or its passes, are apart
   std::optional<double> closure_apart;     ///< paired, of ranks that compute side by side and hardly ever meet
   std::optional<double> adjusted;          ///< the forecast with the drift taken out that canaries show (drift.h)
   std::optional<double> noise;             ///< spread_of() the passes' median steps
@@ -43,8 +43,9 @@ struct JudgedCase {
   std::optional<double> stolen;            ///< of core time while it ran, as Canary::steal_share tells
   std::optional<double> core_spread;       ///< of the cores' speed meanwhile, as Canary::matrix_product_spread tells
   std::string choice;  ///< "picked" where predicted, "best" where measured to be the fastest of its group, or both
-  /// Part of a step that is missed most, "backward -12 ms": in paired rounds, as the median of what it is in the mean
-  /// over ranks; without such rounds by the forecast on any rank. "" where that is not known.
+  /// Part of a step that is missed most, "backward -12 ms": in paired rounds, as the median, over them and over passes,
+  /// of what it is in the mean over ranks; without such rounds by the forecast of the last pass on any rank. "" where
+  /// that is not known.
   std::string largest_term;
 };
 

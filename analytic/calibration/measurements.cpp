@@ -16,8 +16,11 @@
 namespace parabench::analytic {
 namespace {
 
-Error unmeasured(std::string_view what, std::string_view expected) {
-  return environment_error("calibration", what, expected, "measure it with: " + to_type("calibrate CASE"));
+Error unmeasured(std::string_view what, std::string_view expected, bool between_hosts = false) {
+  return environment_error("calibration", what, expected,
+                           between_hosts ? "measure it where a launcher puts ranks on several hosts: " +
+                                               to_type("calibrate CASE --launcher srun")
+                                         : "measure it with: " + to_type("calibrate CASE"));
 }
 
 /// Value at `busy` from (busy ranks, value) neighbours; fewer than the fewest measured cost as those.
@@ -156,7 +159,7 @@ Curve reduction_curve(const Calibration& calibration, const Case& spec, const Gr
   const RankCountKey key = reduction_key(spec, shape);
   throw unmeasured(
       fmt::format("no all-reduce curve of {} over {} with device:{}", to_text(shape), key.comm, to_text(key.device)),
-      "a curve measured with as many ranks on as many hosts");
+      "a curve measured with as many ranks on as many hosts", shape.hosts > 1);
 }
 
 std::optional<Curve> find_reduction_curve(const Calibration& calibration, const Case& spec, const GroupShape& shape) {
@@ -187,7 +190,7 @@ Curve message_curve(const Calibration& calibration, const Case& spec, bool betwe
   throw unmeasured(fmt::format("no point-to-point curve {} among {} ranks over {} with device:{}",
                                between_hosts ? "between hosts" : "within a host", spec.np, to_text(spec.comm),
                                to_text(measured_device(spec))),
-                   "messages measured between such ranks");
+                   "messages measured between such ranks", between_hosts);
 }
 
 Curve slowest_message_curve(const Calibration& calibration, const plan::Plan& plan) {

@@ -33,7 +33,7 @@ using Ablated = std::array<std::vector<double>, terms + 2>;
 
 /// Errors of one case in all passes.
 struct CaseErrors {
-  std::vector<double> held_out, stale, paired, ddlbench;
+  std::vector<double> held_out, stale, ddlbench;
   Ablated forecasts, rounds;
 };
 
@@ -50,10 +50,13 @@ void add(Ablated& errors, const std::optional<double>& whole, const Repredicted:
 void add(CaseErrors& errors, const Repredicted& again) {
   add(errors.held_out, again.held_out);
   add(errors.stale, again.stale);
-  add(errors.paired, again.paired);
   add(errors.ddlbench, again.ddlbench);
   add(errors.forecasts, again.whole, again.ablated);
   add(errors.rounds, again.paired, again.ablated_paired);
+}
+
+std::optional<protocol::PairedRounds> rounds_of(const Pass& pass, const results::Record& record) {
+  return pass.rounds.empty() || record.paired.empty() ? std::nullopt : kept_rounds(pass.rounds, record.id);
 }
 
 /// Over all cases.
@@ -83,6 +86,14 @@ const analytic::Calibration* stale_calibration(std::span<const Pass> passes, con
   return latest;
 }
 
+void pair_again(std::span<Pass> passes) {
+  for (Pass& pass : passes) {
+    if (!pass.calibration) continue;
+    for (results::Record& record : pass.results.records)
+      if (const auto rounds = rounds_of(pass, record)) pair_again(record, {*pass.calibration, nullptr, &*rounds});
+  }
+}
+
 std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::span<const Pass> passes, bool ablate) {
   std::map<std::string, CaseErrors> errors;
   for (const Pass& pass : passes) {
@@ -90,8 +101,7 @@ std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::
     const analytic::Calibration* stale = stale_calibration(passes, pass);
     for (const results::Record& record : pass.results.records) {
       if (!results::counts(record) || !results::case_error(record)) continue;
-      std::optional<protocol::PairedRounds> rounds;
-      if (!pass.rounds.empty() && !record.paired.empty()) rounds = kept_rounds(pass.rounds, record.id);
+      const std::optional<protocol::PairedRounds> rounds = rounds_of(pass, record);
       if (const auto again = repredict(record, {*pass.calibration, stale, rounds ? &*rounds : nullptr}, ablate))
         add(errors[record.id], *again);
     }
@@ -102,7 +112,6 @@ std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::
     one.held_out = median_of(found->second.held_out);
     one.stale = median_of(found->second.stale);
     one.ddlbench = median_of(found->second.ddlbench);
-    if (const auto paired = median_of(found->second.paired)) one.paired = paired;
   }
   std::vector<Ablation> ablations;
   if (!ablate) return ablations;

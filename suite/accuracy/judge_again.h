@@ -36,8 +36,11 @@ struct Ablation {
   results::ErrorFigures figures, paired;  ///< of forecasts, and of paired rounds
 };
 
-/// Predicts every case of every pass again (repredict.h), sets JudgedCase::held_out, stale, ddlbench and, where rounds
-/// were kept, paired to the median errors over passes, and returns the ablations where `ablate` says so, else nothing.
+/// pair_again() of every record whose rounds were kept.
+void pair_again(std::span<Pass> passes);
+
+/// Predicts every case of every pass again (repredict.h), sets JudgedCase::held_out, stale and ddlbench to the median
+/// errors over passes, and returns the ablations where `ablate` says so, else nothing.
 /// Milliseconds for each prediction of a small case: one to three for a record and one for each round, to ablate as
 /// many again for each term.
 std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::span<const Pass> passes, bool ablate);

@@ -16,6 +16,7 @@
 #include "results/summary.h"
 #include "suite/protocol/command.h"
 #include "suite/run/forecast.h"
+#include "suite/run/pair.h"
 
 namespace parabench::suite {
 namespace {
@@ -45,6 +46,14 @@ double work_of_the_busiest(const Predicted& predicted) {
     most = std::max(most, work);
   }
   return most;
+}
+
+/// Of the plan that ran; nullopt where this program has another one, or no costs of it.
+std::optional<Forecast> forecast_again(const results::Record& record, const Subject& subject, const Sources& from) {
+  Forecast forecast =
+      make_forecast(subject, knowledge_of(record, from.calibration), protocol::default_warmup, protocol::default_steps);
+  if (forecast.cost_source != "calibrated" || !is_plan_of(record, forecast.plan)) return std::nullopt;
+  return forecast;
 }
 
 /// The plan of one case over as many steps as it was run, predicted by other costs.
@@ -109,11 +118,10 @@ std::optional<double> median_of(const std::vector<double>& errors) {
 std::optional<Repredicted> repredict(const results::Record& record, const Sources& from, bool ablate) {
   if (!can_be_predicted(record.parameters)) return std::nullopt;
   const Subject subject = look_up(record.parameters);
-  const Forecast forecast =
-      make_forecast(subject, knowledge_of(record, from.calibration), protocol::default_warmup, protocol::default_steps);
-  if (forecast.cost_source != "calibrated" || !is_plan_of(record, forecast.plan)) return std::nullopt;
+  const std::optional<Forecast> forecast = forecast_again(record, subject, from);
+  if (!forecast) return std::nullopt;
   const analytic::Sizes sizes(subject.model);
-  const Again again(forecast.plan, sizes, protocol::default_warmup, protocol::default_steps);
+  const Again again(forecast->plan, sizes, protocol::default_warmup, protocol::default_steps);
   const double measured_s = record.measured->step_time_s.median;
   const auto error_from = [&](const analytic::Calibration& calibration) {
     const auto predicted = again.from(calibration);
@@ -122,7 +130,7 @@ std::optional<Repredicted> repredict(const results::Record& record, const Source
   AblatedErrors forecasts, rounds;
   forecasts.add(again, from.calibration, measured_s, ablate);
   if (from.rounds) {
-    const Again paired(forecast.plan, sizes, protocol::paired_warmup, protocol::paired_steps);
+    const Again paired(forecast->plan, sizes, protocol::paired_warmup, protocol::paired_steps);
     for (const protocol::PairedRound& round : from.rounds->rounds)
       rounds.add(paired, round.calibration, median(round.step_s), ablate);
   }
@@ -133,11 +141,26 @@ std::optional<Repredicted> repredict(const results::Record& record, const Source
                   .ddlbench = {},
                   .ablated = medians_of(forecasts),
                   .ablated_paired = medians_of(rounds)};
-  if (const auto left = analytic::without_own_samples(from.calibration, sizes, forecast.plan))
+  if (const auto left = analytic::without_own_samples(from.calibration, sizes, forecast->plan))
     all.held_out = error_from(*left);
   if (from.older) all.stale = error_from(*from.older);
-  if (const auto step_s = results::ddlbench_step_time(forecast.predicted)) all.ddlbench = *step_s / measured_s - 1;
+  if (const auto step_s = results::ddlbench_step_time(forecast->predicted)) all.ddlbench = *step_s / measured_s - 1;
   return all;
+}
+
+void pair_again(results::Record& record, const Sources& from) {
+  if (!from.rounds || record.paired.empty() || !record.error || !can_be_predicted(record.parameters)) return;
+  const Subject subject = look_up(record.parameters);
+  const std::optional<Forecast> forecast = forecast_again(record, subject, from);
+  if (!forecast) return;
+  try {
+    record.paired = pair_rounds(*from.rounds, subject, forecast->plan);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::environment) throw;
+    return;
+  }
+  record.error->paired_step_time_relative =
+      results::compare(*record.predicted, *record.measured, record.paired).paired_step_time_relative;
 }
 
 }  // namespace parabench::suite

@@ -172,9 +172,7 @@ Advice advise_by(const Question& question, const Subject& subject, const Candida
 Advice advise(const Question& question, const Knowledge& knowledge) {
   const Subject subject = look_up(question.spec);
   const Candidates candidates = candidate_cases(question.spec, subject.model);
-  if (candidates.cases.empty())
-    throw usage_error("question", to_id(question.spec), "at least one strategy that can train it",
-                      "try more samples than ranks");
+  if (candidates.cases.empty()) throw candidates.first_refusal.value();
   if (!knowledge.calibration) return advise_by(question, subject, candidates, knowledge);
   std::string gap;
   try {

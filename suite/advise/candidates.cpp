@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/case_id.h"
-#include "base/error.h"
 #include "parallelism/plan/strategies/check_case.h"
 #include "parallelism/plan/strategies/reference.h"
 #include "parallelism/plan/strategies/strategy_table.h"
@@ -97,6 +96,7 @@ Candidates candidate_cases(const Case& question, const models::ModelSpec& model)
     } catch (const Error& error) {
       if (error.code() != ExitCode::usage) throw;
       ++candidates.impossible;
+      if (!candidates.first_refusal) candidates.first_refusal = error;
     }
   }
   return candidates;

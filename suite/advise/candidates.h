@@ -2,16 +2,19 @@
 // kinds of recomputation that it knows.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/case.h"
+#include "base/error.h"
 #include "models/spec/model.h"
 
 namespace parabench::suite {
 
 struct Candidates {
-  std::vector<Case> cases;  ///< possible in themselves (plan::check_meaning), in the order of the table
-  int impossible = 0;       ///< others that were looked at
+  std::vector<Case> cases;             ///< possible in themselves (plan::check_meaning), in the order of the table
+  int impossible = 0;                  ///< others that were looked at
+  std::optional<Error> first_refusal;  ///< why the first of these is
 };
 
 /// Of `question` model, data set, np, batch and all keys but those below count. Per strategy, those of other products

@@ -171,7 +171,8 @@ void check(const AccuracyOptions& options) {
 
 ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start) {
   const ExitCode code = options.judge ? ExitCode::ok : run_passes(options, start);
-  const std::vector<Pass> passes = passes_of(options);
+  std::vector<Pass> passes = passes_of(options);
+  pair_again(passes);
   std::vector<results::ResultsFile> files;
   for (const Pass& pass : passes) files.push_back(pass.results);
   std::vector<results::JudgedCase> cases = results::judged_cases(files);

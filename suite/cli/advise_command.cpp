@@ -120,6 +120,7 @@ void add_options(CLI::App& app, AdviseOptions& options) {
               "Run so many of the best that train as sequential training does, their launches by turns");
   add_run_options(app, options.run);
   app.remove_option(app.get_option("--interleave"));  // always
+  app.get_option("--json")->description("Results file of what --run measures");
   for (const RunOption& option : run_options()) {
     CLI::Option* added = app.get_option_no_throw(std::string(option.name));
     if (added && option.name != "--calibration" && option.name != "--emulate") added->needs("--run");

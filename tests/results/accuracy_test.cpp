@@ -128,6 +128,9 @@ TEST(Accuracy, TheTermThatPairedRoundsMissMostIsTheirsNotTheForecasts) {
   };
   record.paired = {round(0.25, 0.5), round(0.75, 9), round(0.5, 0.125)};
   EXPECT_EQ(judged_cases(std::vector{file})[0].largest_term, "update +500 ms");
+  ResultsFile other = file;
+  other.records[0].paired = {round(0.25, 2)};
+  EXPECT_EQ(judged_cases(std::vector{file, other})[0].largest_term, "bubble -1.25 s") << "in the median over passes";
   record.paired[1].breakdown_s.reset();
   EXPECT_EQ(judged_cases(std::vector{file})[0].largest_term, "") << "rounds of schema 1.14";
   record.paired.clear();
@@ -147,6 +150,20 @@ TEST(Accuracy, NoiseOfPairedRoundsIsTheStandardErrorOfTheirMedianOverPasses) {
               HasSubstr("  paired +5.0 %  noise 9.3 %, within  " + gpipe));
   file.records[0].paired.resize(2);
   EXPECT_FALSE(judged_cases(std::vector{file})[0].paired_noise) << "two rounds tell too little";
+}
+
+TEST(Accuracy, NoiseOfPairedRoundsIsThatOfPassesWhereTheseAreFurtherApart) {
+  std::vector<ResultsFile> files;
+  for (const double predicted : {1.25, 1.0, 1.125}) {
+    Record& record = files.emplace_back(pass({{gpipe, 1}})).records[0];
+    record.paired = {{predicted, 1}, {predicted, 1}, {predicted, 1}};
+    record.error = compare(*record.predicted, *record.measured, record.paired);
+  }
+  EXPECT_NEAR(*judged_cases(files)[0].paired_noise, 1.2533 * 0.125 / std::sqrt(3), 1e-9);
+  files.pop_back();
+  EXPECT_NEAR(*judged_cases(files)[0].paired_noise, 0.125, 1e-9) << "of the mean of two, 0.25 apart";
+  files.pop_back();
+  EXPECT_EQ(judged_cases(files)[0].paired_noise, 0) << "what launches differ by one does not tell";
 }
 
 TEST(Accuracy, CasesThatDoNotCountAreLeftOut) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -11,12 +12,15 @@
 #include "base/case_id.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/plan.h"
+#include "results/summary.h"
 #include "suite/accuracy/repredict.h"
 #include "suite/run/forecast.h"
+#include "suite/run/pair.h"
 
 namespace parabench::suite {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 const analytic::MachineInfo machine{
@@ -159,6 +163,38 @@ TEST(Repredict, AnotherPlanThanTheOneThatRanIsNotJudged) {
   record.plan->partition.front() += 1;
   record.plan->partition.back() -= 1;
   EXPECT_FALSE(repredict(record, {calibration}, false));
+}
+
+TEST(PairAgain, RoundsAndTheirErrorAreThoseOfTheProgramThatJudges) {
+  const auto calibration = measured_for({two, four}, date);
+  results::Record record = record_of(two, calibration);
+  record.paired = {{.predicted_step_time_s = 9, .measured_step_time_s = 1}};
+  record.error = results::compare(*record.predicted, *record.measured, record.paired);
+  const protocol::PairedRounds rounds = rounds_of(record, calibration);
+  const Sources sources{.calibration = calibration, .rounds = &rounds};
+  pair_again(record, sources);
+  ASSERT_EQ(record.paired.size(), 3u);
+  EXPECT_NEAR(record.error->paired_step_time_relative.value(), *repredict(record, sources, false)->paired, 1e-12);
+  record.plan->partition.front() += 1;
+  record.paired.front().predicted_step_time_s = 9;
+  pair_again(record, sources);
+  EXPECT_EQ(record.paired.front().predicted_step_time_s, 9) << "of another plan than the one that ran";
+}
+
+TEST(PairAgain, TakesTheRoundsThatAPassKept) {
+  const fs::path folder = fs::path(testing::TempDir()) / "rounds-of-pass";
+  Pass pass{.calibration = measured_for({two, four}, date), .rounds = folder};
+  results::Record record = record_of(two, *pass.calibration);
+  record.paired = {{.predicted_step_time_s = 9, .measured_step_time_s = 1}};
+  record.error = results::compare(*record.predicted, *record.measured, record.paired);
+  keep_rounds(rounds_of(record, *pass.calibration), folder, record.id);
+  pass.results.records = {record};
+  pair_again(std::span(&pass, 1));
+  EXPECT_EQ(pass.results.records[0].paired.size(), 3u);
+  fs::remove_all(folder);
+  pass.results.records = {record};
+  pair_again(std::span(&pass, 1));
+  EXPECT_EQ(pass.results.records[0].paired.size(), 1u) << "as it ran";
 }
 
 Pass pass_of(const std::string& calibrated, double factor = 1) {

@@ -90,6 +90,17 @@ TEST(Advise, AnswersForAThousandRanks) {
   EXPECT_GT(advice.fitting.front().chosen.spec.np, 1);
 }
 
+TEST(Advise, AQuestionThatNoStrategyTrainsIsRefusedForItsOwnReason) {
+  const Question halves = ask("mlp[layers=8]/cifar10-synthetic/sequential/np:4/batch:32/tp:2");
+  try {
+    advise(halves, nothing_measured);
+    ADD_FAILURE() << "no rank computes a part of a layer";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_THAT(error.what(), testing::StartsWith("tp: got '2', expected 1"));
+  }
+}
+
 TEST(Advise, CasesThatDifferInWhoHoldsStatesAreSimulatedTogether) {
   const Advice advice = advise(ask("mlp[layers=8]/cifar10-synthetic/sequential/np:4/batch:32"), nothing_measured);
   std::map<std::string, int> pairs;

@@ -56,9 +56,10 @@ std::vector<RankPredicted> of_all_ranks(const plan::PipelineOutline& outline, co
   constexpr std::size_t together = 256;  // so many that what a piece makes ready for its first rank costs little
   const std::size_t ranks = outline.plan.ranks.size();
   std::vector<RankPredicted> all(ranks);
+  const OutlineMemory before_any(outline, swept, sizes, memory);
   side_by_side((ranks + together - 1) / together, [&](std::size_t piece) {
     std::vector<SweptOp> ops;
-    OutlineMemory memories(outline, swept, sizes, memory);
+    OutlineMemory memories = before_any;
     for (std::size_t r = piece * together; r < std::min(ranks, (piece + 1) * together); ++r) {
       const Rank rank(static_cast<int>(r));
       swept_ops(outline, swept, rank, ops);

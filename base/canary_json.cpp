@@ -15,9 +15,7 @@ nlohmann::json known(const std::optional<double>& value) { return value ? nlohma
 
 std::optional<double> spread(const JsonReader& reader) {
   constexpr auto key = "matrix_product_spread";
-  const auto found = reader.find<double>(key);
-  if (found && !(*found >= 1)) throw reader.at(key).error("the slowest time over the fastest, 1 or more");
-  return found;
+  return reader.has(key) ? std::optional(reader.get_at_least(key, 1.0)) : std::nullopt;
 }
 
 }  // namespace

@@ -153,9 +153,10 @@ void require_machine(const ResultsFile& pass, std::string_view machine) {
                     "keep each machine's passes in folders of their own, and judge these apart");
 }
 
-std::optional<bool> is_disturbed(const JudgedCase& one) {
-  if (!one.stolen && !one.core_spread) return std::nullopt;
-  return one.stolen > disturbing_steal_share || one.core_spread > disturbing_spread;
+bool is_known_undisturbed(const JudgedCase& one) {
+  const bool is_known = one.stolen || one.core_spread;
+  return is_known && one.stolen.value_or(0) <= disturbing_steal_share &&
+         one.core_spread.value_or(1) <= disturbing_core_spread;
 }
 
 std::optional<double> ddlbench_step_time(const Predicted& predicted) {

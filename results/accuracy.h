@@ -17,9 +17,9 @@ namespace parabench::results {
 /// ranks that wait for each other all wait for the one that lost its core, while the chains that the prediction is made
 /// of lose less.
 inline constexpr double disturbing_steal_share = 0.05;
-/// The same of cores that a product in the cache takes so many times longer on at one time of a launch than at another
+/// The same where a product in the cache took more than so many times as long at one time of a launch as at another
 /// (Canary::matrix_product_spread): rounds and steps had cores of different speeds.
-inline constexpr double disturbing_spread = 1.25;
+inline constexpr double disturbing_core_spread = 1.25;
 
 /// One case over all passes in which it counts. Errors are (predicted - measured) / measured, of several passes their
 /// median.
@@ -41,7 +41,7 @@ struct JudgedCase {
   std::optional<double> held_out;          ///< the forecast's without what was measured at the case's own samples
   std::optional<double> stale;             ///< the forecast's from a calibration that is two hours older, or more
   std::optional<double> stolen;            ///< of core time while it ran, as Canary::steal_share tells
-  std::optional<double> core_spread;       ///< of the cores' speed meanwhile, as Canary::matrix_product_spread tells
+  std::optional<double> core_spread;       ///< slowest over fastest time of a product in the cache, meanwhile
   std::string choice;  ///< "picked" where predicted, "best" where measured to be the fastest of its group, or both
   /// Part of a step that is missed most, "backward -12 ms": in paired rounds, as the median, over them and over passes,
   /// of what it is in the mean over ranks; without such rounds by the forecast of the last pass on any rank. "" where
@@ -49,9 +49,8 @@ struct JudgedCase {
   std::string largest_term;
 };
 
-/// Whether others had a part of the cores, or these were slower at times, while the case ran, by the constants above;
-/// nullopt: nobody knows.
-std::optional<bool> is_disturbed(const JudgedCase& one);
+/// Whether something is known of the cores while the case ran, and nothing of that is above the two constants.
+bool is_known_undisturbed(const JudgedCase& one);
 
 /// By DDLBench's equations, which are among the second opinions; nullopt where they have none.
 std::optional<double> ddlbench_step_time(const Predicted& predicted);

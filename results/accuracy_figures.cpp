@@ -50,7 +50,7 @@ std::span<const ErrorKind> error_kinds() {
       ErrorKind{"stale", [](const JudgedCase& one) { return one.stale; }},
       ErrorKind{"paired", [](const JudgedCase& one) { return one.paired; }},
       ErrorKind{"paired undisturbed",
-                [](const JudgedCase& one) { return is_disturbed(one).value_or(true) ? std::nullopt : one.paired; }},
+                [](const JudgedCase& one) { return is_known_undisturbed(one) ? one.paired : std::nullopt; }},
       ErrorKind{"paired noise", [](const JudgedCase& one) { return one.paired_noise; }},
       ErrorKind{"closure", [](const JudgedCase& one) { return one.parameters.np == 1 ? one.paired : std::nullopt; }},
       ErrorKind{"closure apart", [](const JudgedCase& one) { return one.closure_apart; }},

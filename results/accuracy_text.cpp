@@ -58,12 +58,12 @@ void add_means(std::string& text, std::string_view heading, std::span<const Judg
   }
 }
 
-/// "" of a case that had the cores to itself.
+/// "" where nothing is known to have disturbed it.
 std::string disturbance_text(const JudgedCase& one) {
   std::string text;
   if (one.stolen > disturbing_steal_share)
     text += fmt::format("; {} of the cores' time stolen", human_share(*one.stolen));
-  if (one.core_spread > disturbing_spread)
+  if (one.core_spread > disturbing_core_spread)
     text += fmt::format("; cores {:.2f} times as slow at times", *one.core_spread);
   return text;
 }

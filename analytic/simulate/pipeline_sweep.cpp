@@ -257,7 +257,7 @@ class Sweep {
     if (awaits != awaited(to, forwards)) return;
     awaits = nobody;
     ready_.push_back(way.receiver);
-    // By the visit it has come: else a third of the sweep is waiting for memory.
+    // By the visit its next pass has come: else an eighth of the time goes into waiting for memory.
     __builtin_prefetch(rank_[way.receiver].next);
   }
 

@@ -82,9 +82,10 @@ std::vector<Check> noise_checks(const NoiseMeasurement& measurement) {
   }
   Check cores{"core speed", CheckStatus::ok, "not told by the launches", ""};
   if (measurement.core_spread) {
-    cores.found = fmt::format("a product in the cache took at most {:.2f} times as long at one time as at another",
-                              *measurement.core_spread);
-    if (*measurement.core_spread > results::disturbing_spread) {
+    cores.found =
+        fmt::format("within a launch a product in the cache took up to {:.2f} times as long at one time as at another",
+                    *measurement.core_spread);
+    if (*measurement.core_spread > results::disturbing_core_spread) {
       cores.status = CheckStatus::warning;
       cores.found += ": something shares the cores, or their clock changes";
       cores.advice = "whole cores (a neighbour on the second thread of a core shows in no stolen time), a fixed clock";

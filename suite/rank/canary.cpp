@@ -106,6 +106,11 @@ Canary canary_of(std::span<const RankCanary> ranks) {
   return all;
 }
 
+std::pair<double, double> mean_and_spread(std::span<const double> products_s) {
+  const auto [fastest_s, slowest_s] = std::ranges::minmax(products_s);
+  return {mean(products_s), slowest_s / fastest_s};
+}
+
 CanaryWatch::CanaryWatch(const Case& spec, comm::Communicator& comm)
     : comm_(comm), is_on_(spec.device != DeviceKind::cuda), threads_(threads_of_operation(spec)) {
   if (!is_on_) return;
@@ -138,12 +143,12 @@ std::optional<Canary> CanaryWatch::end() {
   const std::optional<double> stolen = stolen_share(ticks_, processor_ticks());
   time_product();
   time_triad();
-  const auto [fastest_s, slowest_s] = std::ranges::minmax(products_s_);
-  const Canary mine{.matrix_product_s = mean(products_s_),
+  const auto [product_s, spread] = mean_and_spread(products_s_);
+  const Canary mine{.matrix_product_s = product_s,
                     .triad_s = mean(triads_s_),
                     .steal_share = stolen,
                     .involuntary_switches = switches,
-                    .matrix_product_spread = slowest_s / fastest_s};
+                    .matrix_product_spread = spread};
   const nlohmann::json told = {{"process", fmt::format("{} {}", host_name(), getpid())}, {"canary", to_json(mine)}};
   std::vector<RankCanary> ranks;
   for (const std::string& text : comm::gather_to_root(comm_, told.dump())) {

@@ -34,7 +34,7 @@ Measured measured(const Case& spec, double throughput) {
   out.reduction = "ring";
   out.mpi_settings = "OMPI_MCA_btl_tcp_flags=1";
   out.timeline = timeline(spec.np, step);
-  out.canaries = {{1.5e-4, 6e-3, 0.01, 20}, {1.75e-4, 5e-3, std::nullopt, 0}};
+  out.canaries = {{1.5e-4, 6e-3, 0.01, 20, 1.5}, {1.75e-4, 5e-3, std::nullopt, 0}};
   for (int rank = 0; rank < spec.np; ++rank) {
     MemoryUsage peak = memory((10 + rank) << 20);
     peak.resident = 300 << 20;

@@ -252,6 +252,8 @@ TEST(Calibration, RefusesForeignNewerAndIncompleteFiles) {
   EXPECT_THAT(with([](json& f) { f["launches"] = json::array(); }), HasSubstr("launches: got '[]', expected at least"));
   EXPECT_THAT(with([](json& f) { f["launches"][0].erase("date"); }), HasSubstr("launches[0].date"));
   EXPECT_THAT(with([](json& f) { f["launches"][0]["ranks"] = 0; }), HasSubstr("launches[0].ranks: got '0'"));
+  EXPECT_THAT(with([](json& f) { f["launches"][0]["canary"]["matrix_product_spread"] = 0.5; }),
+              HasSubstr("launches[0].canary.matrix_product_spread: got '0.5', expected"));
   EXPECT_THAT(with([](json& f) { f["launches"][0]["canary"]["triad_s"] = 0; }),
               HasSubstr("launches[0].canary.triad_s: got '0', expected a time above 0"));
   EXPECT_THAT(with([](json& f) { f["launches"][0]["layers"][0]["precision"] = "fp23"; }), HasSubstr("fp32"));

@@ -38,6 +38,11 @@ TEST(Canary, IsOfTheSlowestRankAndOfEachProcessOnce) {
   EXPECT_EQ(canary_of(std::span(ranks).subspan(2, 1)), ranks[2].canary) << "a host that tells no steal";
 }
 
+TEST(Canary, SpreadIsTheSlowestTimeOverTheFastestWheneverTheseWere) {
+  EXPECT_EQ(mean_and_spread(std::vector{1.0, 3.0, 2.0}), (std::pair{2.0, 3.0}));
+  EXPECT_EQ(mean_and_spread(std::vector{2.0}), (std::pair{2.0, 1.0}));
+}
+
 TEST(Canary, IsToldByRankZeroAndTimedOnAll) {
   static exec::MemoryAccount accounts[2];
   std::optional<Canary> told[2];

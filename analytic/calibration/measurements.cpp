@@ -19,7 +19,7 @@ namespace {
 Error unmeasured(std::string_view what, std::string_view expected, bool between_hosts = false) {
   return environment_error("calibration", what, expected,
                            between_hosts ? "measure it where a launcher puts ranks on several hosts: " +
-                                               to_type("calibrate CASE --launcher srun")
+                                               to_type("calibrate CASE --launcher LAUNCHER")
                                          : "measure it with: " + to_type("calibrate CASE"));
 }
 

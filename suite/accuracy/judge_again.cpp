@@ -89,8 +89,10 @@ const analytic::Calibration* stale_calibration(std::span<const Pass> passes, con
 void pair_again(std::span<Pass> passes) {
   for (Pass& pass : passes) {
     if (!pass.calibration) continue;
-    for (results::Record& record : pass.results.records)
+    for (results::Record& record : pass.results.records) {
+      if (!results::counts(record)) continue;
       if (const auto rounds = rounds_of(pass, record)) pair_again(record, {*pass.calibration, nullptr, &*rounds});
+    }
   }
 }
 
@@ -101,7 +103,8 @@ std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::
     const analytic::Calibration* stale = stale_calibration(passes, pass);
     for (const results::Record& record : pass.results.records) {
       if (!results::counts(record) || !results::case_error(record)) continue;
-      const std::optional<protocol::PairedRounds> rounds = rounds_of(pass, record);
+      // The rounds themselves: pair_again().
+      const std::optional<protocol::PairedRounds> rounds = ablate ? rounds_of(pass, record) : std::nullopt;
       if (const auto again = repredict(record, {*pass.calibration, stale, rounds ? &*rounds : nullptr}, ablate))
         add(errors[record.id], *again);
     }

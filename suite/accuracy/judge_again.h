@@ -36,7 +36,7 @@ struct Ablation {
   results::ErrorFigures figures, paired;  ///< of forecasts, and of paired rounds
 };
 
-/// pair_again() of every record whose rounds were kept.
+/// pair_again() of every record that counts, whose rounds were kept and whose pass has its calibration.
 void pair_again(std::span<Pass> passes);
 
 /// Predicts every case of every pass again (repredict.h), sets JudgedCase::held_out, stale and ddlbench to the median

@@ -44,7 +44,7 @@ struct Sources {
 std::optional<Repredicted> repredict(const results::Record& record, const Sources& from, bool ablate);
 
 /// Makes the predictions of a record's rounds, and its paired error, those of this program; leaves them as they are
-/// where none were kept, or where it has no plan or prediction of the case, as repredict().
+/// where none were kept, or where it has no plan or prediction of the case, as repredict(). Precondition: counts().
 void pair_again(results::Record& record, const Sources& from);
 
 }  // namespace parabench::suite

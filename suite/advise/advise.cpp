@@ -172,7 +172,7 @@ Advice advise_by(const Question& question, const Subject& subject, const Candida
 Advice advise(const Question& question, const Knowledge& knowledge) {
   const Subject subject = look_up(question.spec);
   const Candidates candidates = candidate_cases(question.spec, subject.model);
-  if (candidates.cases.empty()) throw candidates.first_refusal.value();
+  if (candidates.cases.empty()) throw candidates.refusal.value();
   if (!knowledge.calibration) return advise_by(question, subject, candidates, knowledge);
   std::string gap;
   try {

@@ -43,7 +43,8 @@ struct Advice {
 /// of the same case with whole states is off, where this one is simulated); those that differ in zero alone count as
 /// one, and with a limit those come first whose closed form keeps it. All by one source of costs, so that they can be
 /// compared: the calibration, where it has what the candidates need, else the data sheet. Throws usage_error where the
-/// question is malformed, and where none of them keeps the limit, with the smallest.
+/// question is malformed, where no strategy can train it, with Candidates::refusal, and where none of them keeps the
+/// limit, with the smallest.
 Advice advise(const Question& question, const Knowledge& knowledge);
 
 }  // namespace parabench::suite

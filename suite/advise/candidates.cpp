@@ -88,6 +88,7 @@ Candidates candidate_cases(const Case& question, const models::ModelSpec& model)
   }
   Candidates candidates;
   std::set<std::string> seen;
+  bool refused_reads_all = false;
   for (const Case& spec : cases) {
     if (!seen.insert(to_id(spec)).second) continue;
     try {
@@ -96,7 +97,11 @@ Candidates candidate_cases(const Case& question, const models::ModelSpec& model)
     } catch (const Error& error) {
       if (error.code() != ExitCode::usage) throw;
       ++candidates.impossible;
-      if (!candidates.first_refusal) candidates.first_refusal = error;
+      const bool reads_all = !plan::unused_key(spec);
+      if (!candidates.refusal || (reads_all && !refused_reads_all)) {
+        candidates.refusal = error;
+        refused_reads_all = reads_all;
+      }
     }
   }
   return candidates;

@@ -12,9 +12,10 @@
 namespace parabench::suite {
 
 struct Candidates {
-  std::vector<Case> cases;             ///< possible in themselves (plan::check_meaning), in the order of the table
-  int impossible = 0;                  ///< others that were looked at
-  std::optional<Error> first_refusal;  ///< why the first of these is
+  std::vector<Case> cases;  ///< possible in themselves (plan::check_meaning), in the order of the table
+  int impossible = 0;       ///< others that were looked at
+  /// Why the first impossible one is of a strategy that reads all keys of the question; where none does, the first one.
+  std::optional<Error> refusal;
 };
 
 /// Of `question` model, data set, np, batch and all keys but those below count. Per strategy, those of other products

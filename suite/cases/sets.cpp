@@ -104,10 +104,10 @@ std::vector<Case> scaling_cases(bool weak) {
 std::vector<Case> strong_cases() { return scaling_cases(false); }
 std::vector<Case> weak_cases() { return scaling_cases(true); }
 
-/// What predictions are judged by: six convolutional nets on images of 32 pixels and a transformer, of ResNet-18
-/// every strategy, of the others sequential training, two strategies of copies and two pipelines; with and without
-/// recomputation, on one, two and four ranks; and ranks that hardly ever meet. A net whose layers are those of
-/// another one comes behind it, so that its predictions are made of what the other's chains took: ResNet-34 of
+/// What predictions are judged by: six convolutional nets on images of 32 pixels and a transformer, of ResNet-18 every
+/// strategy, of the others sequential training, two strategies of copies and two pipelines, of ResNet-101 one of each;
+/// with and without recomputation, on one, two and four ranks; and ranks that hardly ever meet. A net whose layers are
+/// those of another one comes behind it, so that its predictions are made of what the other's chains took: ResNet-34 of
 /// ResNet-18's, ResNet-101 of ResNet-50's.
 std::vector<Case> accuracy_cases() {
   std::vector<Case> cases;

@@ -36,7 +36,7 @@ std::pair<double, double> mean_and_spread(std::span<const double> products_s);
 ///    share of the last cache, for 10 ms: the speed of the memory, which a step alone does not follow.
 /// Medians of each. On GPUs nothing is timed, and it tells nothing. What its arrays take is no part of the process's
 /// resident peak afterwards, where the system lets a process say so (/proc/self/clear_refs);
-/// those of between() may be.
+/// what between() takes may be.
 class CanaryWatch {
  public:
   /// Collective. Of the case its device and its threads count.

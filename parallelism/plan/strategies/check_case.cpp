@@ -43,12 +43,10 @@ std::string unused_hint(const CaseKey& key, const std::string& value) {
 }
 
 /// Keys that only some strategies read keep their default elsewhere, so that no id promises what does not happen.
-void check_keys(const Case& spec, const Strategy& strategy) {
-  for (const CaseKey& key : case_keys()) {
-    if (!key.is_of_strategies() || strategy.uses(key.name) || has_default(spec, key)) continue;
-    refuse_value(spec, key, ": " + std::string(strategy.name) + " does not use this key",
-                 unused_hint(key, value_text(spec, key)));
-  }
+void check_keys(const Case& spec) {
+  if (const CaseKey* key = unused_key(spec))
+    refuse_value(spec, *key, ": " + spec.strategy.name + " does not use this key",
+                 unused_hint(*key, value_text(spec, *key)));
 }
 
 void check_parameters(const Case& spec, const Strategy& strategy) {
@@ -167,6 +165,13 @@ void check_ranks(const Case& spec, const models::ModelSpec& model, const Strateg
 
 }  // namespace
 
+const CaseKey* unused_key(const Case& spec) {
+  const Strategy& strategy = find_strategy(spec.strategy.name);
+  for (const CaseKey& key : case_keys())
+    if (key.is_of_strategies() && !strategy.uses(key.name) && !has_default(spec, key)) return &key;
+  return nullptr;
+}
+
 void check_meaning(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given) {
   const Strategy& strategy = find_strategy(spec.strategy.name);
   check_parameters(spec, strategy);
@@ -175,7 +180,7 @@ void check_meaning(const Case& spec, const models::ModelSpec& model, const Given
   check_positive("micro", spec.micro);
   check_positive("dp", spec.dp);
   check_positive("chunks", spec.chunks);
-  check_keys(spec, strategy);
+  check_keys(spec);
   if (is_peer(spec)) {
     check_peer(spec, model);
     return check_meaning(counterpart(spec), model);

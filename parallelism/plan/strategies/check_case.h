@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/case.h"
+#include "base/case_key.h"
 #include "models/spec/model.h"
 #include "parallelism/plan/formats/given_schedule.h"
 
@@ -15,5 +16,8 @@ void check_case(const Case& spec, const models::ModelSpec& model, const GivenSch
 
 /// The same of a case whose plan is not written: it may have more ranks and passes than a plan can list.
 void check_meaning(const Case& spec, const models::ModelSpec& model, const GivenSchedule* given = nullptr);
+
+/// A key that the case gives another value than its default, and its strategy does not read; nullptr: there is none.
+const CaseKey* unused_key(const Case& spec);
 
 }  // namespace parabench::plan

@@ -53,8 +53,7 @@ void check_size(const Case& spec, const Strategy& strategy) {
     throw usage_error(
         "np", std::to_string(spec.np), "at most " + std::to_string(most_ranks) + " ranks",
         "try " + key_value("np", most_ranks) +
-            "; predict needs no plan of copies, or of one pipeline, whose ranks have cores of their own and as many "
-            "samples each");
+            "; predict does without a plan in some cases (docs/predictions.md, How far predictions reach)");
   const std::int64_t stages = strategy.from_file ? spec.np / spec.dp : strategy.stages(spec);
   const std::int64_t pieces = strategy.pieces(spec);
   if (stages * pieces > most_passes)
@@ -62,8 +61,8 @@ void check_size(const Case& spec, const Strategy& strategy) {
                       std::to_string(strategy.uses("micro") ? spec.micro : spec.dp),
                       "fewer: " + std::to_string(pieces) + " micro-batches in all through " + std::to_string(stages) +
                           " stages are more than the " + std::to_string(most_passes) + " that a plan may list",
-                      "try fewer micro-batches, copies or ranks; predict needs no plan of a synchronous pipeline where "
-                      "every rank has cores of its own");
+                      "try fewer micro-batches, copies or ranks; predict does without a plan in some cases "
+                      "(docs/predictions.md, How far predictions reach)");
 }
 
 }  // namespace parabench::plan

@@ -91,14 +91,17 @@ TEST(Advise, AnswersForAThousandRanks) {
 }
 
 TEST(Advise, AQuestionThatNoStrategyTrainsIsRefusedForItsOwnReason) {
-  const Question halves = ask("mlp[layers=8]/cifar10-synthetic/sequential/np:4/batch:32/tp:2");
-  try {
-    advise(halves, nothing_measured);
-    ADD_FAILURE() << "no rank computes a part of a layer";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_THAT(error.what(), testing::StartsWith("tp: got '2', expected 1"));
-  }
+  const auto refusal = [](const std::string& keys) -> std::string {
+    try {
+      advise(ask("mlp[layers=8]/cifar10-synthetic/sequential/np:64/batch:4/" + keys), nothing_measured);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::usage);
+      return error.what();
+    }
+    return "nothing";
+  };
+  EXPECT_THAT(refusal("tp:2"), testing::StartsWith("tp: got '2', expected 1"));
+  EXPECT_THAT(refusal("prefetch:2"), testing::StartsWith("batch: got '4'")) << "zero3 reads the key";
 }
 
 TEST(Advise, CasesThatDifferInWhoHoldsStatesAreSimulatedTogether) {

@@ -1,6 +1,7 @@
 #include "analytic/closed_forms/case_form.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "analytic/calibration/profile.h"
 #include "analytic/closed_forms/closed_forms.h"
@@ -121,11 +122,12 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
 CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const LayerForms& forms,
                      const plan::SumTimes& sum_times) {
   LayerForm whole;
-  double entries = 0, largest = 0;
+  double entries = 0, largest = 0, with_parameters = 0;
   for (const LayerForm& layer : forms.layers) {
     whole += layer;
     entries += static_cast<double>(layer.entry);
     largest = std::max(largest, static_cast<double>(layer.parameters));
+    with_parameters += layer.parameters > 0;
   }
   const bool again = spec.recompute != Recompute::none;
   const plan::Serving by = plan::serving(spec);
@@ -135,8 +137,11 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
   const double backward = whole.backward + (again ? whole.forward : 0);
   const double update = whole.update / (shares ? copies : 1);
   const double own = whole.forward + backward + update;
-  const double sums = copies > 1 ? sum_times.seconds(bytes) : 0;
-  const double last = bytes > 0 ? sums * std::min(1.0, static_cast<double>(spec.bucket.value) / bytes) : 0;
+  // Each bucket pays the latency of its own sum; it holds a layer at least.
+  const double buckets =
+      std::clamp(std::ceil(bytes / static_cast<double>(spec.bucket.value)), 1.0, std::max(1.0, with_parameters));
+  const double last = copies > 1 ? sum_times.seconds(bytes / buckets) : 0;
+  const double sums = buckets * last;
   CaseForm form;
   if (by.servers > 0) {
     form.step_time_s =
@@ -147,8 +152,9 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
     form.step_time_s =
         fully_sharded_step(whole.forward, backward, update, sums / 2, spec.reshard ? sums / 2 : 0, sums / 2);
   } else if (shares) {
-    // What updates are gathered by has no backward to hide behind.
-    form.step_time_s = overlapped_step(own, backward, sums / 2, last / 2) + sums / 2;
+    // What was updated is gathered at once, with no backward to hide behind.
+    const double gather = copies > 1 ? sum_times.seconds(bytes) / 2 : 0;
+    form.step_time_s = overlapped_step(own, backward, sums / 2, last / 2) + gather;
   } else {
     form.step_time_s = overlapped_step(own, backward, sums, last);
   }

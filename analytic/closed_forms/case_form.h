@@ -47,10 +47,10 @@ struct CaseForm {
 ///    update of stages cut by time; its forwards that run again, its update and the longest sums among copies come on
 ///    top. Asynchronous ones: what that device computes for a mini-batch. Memory: states, and what the row of the
 ///    schedule has in flight. With zero above 0 copies of a stage divide states of optimizers, and updates.
-///  - copies: overlapped_step(), of strategies with the key shard with the gather of what they updated behind it,
-///    fully_sharded_step() of those with the key prefetch, parameter_server_step(), local_step(); memory: states,
-///    divided where the strategy has the key shard, with the key prefetch room for whole buckets, and activations of a
-///    piece.
+///  - copies, whose sums are those of their buckets: overlapped_step(), of strategies with the key shard with one
+///    gather of all that they updated behind it, fully_sharded_step() of those with the key prefetch,
+///    parameter_server_step(), local_step(); memory: states, divided where the strategy has the key shard, with the key
+///    prefetch room for whole buckets, and activations of a piece.
 /// Good to within some ten percent where stages are equal: for ranking, not for reporting. O(layers log layers).
 CaseForm case_form(const Case& spec, const LayerForms& forms, const plan::SumTimes& sums);
 

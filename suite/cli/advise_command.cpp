@@ -114,8 +114,10 @@ void add_options(CLI::App& app, AdviseOptions& options) {
   app.add_option("--hardware", options.hardware, "Advise for the machine of a data sheet, as predict --hardware")
       ->type_name("FILE|NAME");
   add_hosts(app, options.hosts);
-  add_integer(app, "--rows", options.rows, 1, "Rows of the text");
-  add_choice(app, "--format", options.format, "Text, or all simulated candidates as a table in CSV, or JSON");
+  add_integer(app, "--rows", options.rows, 1,
+              "Rows of the text at least: what nothing else is both faster and smaller than is always there");
+  add_choice(app, "--format", options.format,
+             "Text, or all candidates that were chosen for simulation as a table in CSV, or JSON");
   add_integer(app, "--run", options.best, 0,
               "Run so many of the best that train as sequential training does, their launches by turns");
   add_run_options(app, options.run);

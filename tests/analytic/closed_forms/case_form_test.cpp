@@ -118,6 +118,21 @@ TEST(CaseForm, GatheredBucketsAreWholeHoweverManyRanksShareThem) {
   EXPECT_DOUBLE_EQ(bytes("/bucket:1KiB"), (4 + 3 * 8 / 64.) * mebi) << "a layer at least";
 }
 
+TEST(CaseForm, EachBucketPaysTheLatencyOfItsOwnSum) {
+  LayerForm layer{.forward = 0.125, .backward = 0.25};
+  layer.parameters = 1 << 20;
+  const LayerForms forms{.layers = std::vector<LayerForm>(8, layer), .link = {}};
+  const auto at = [&](const std::string& strategy, const std::string& bucket) {
+    return case_form(parse_case("mlp[layers=8]/cifar10-synthetic/" + strategy + "/np:64/batch:64" + bucket), forms,
+                     {.latency_s = 1})
+        .step_time_s;
+  };
+  EXPECT_DOUBLE_EQ(at("data-parallel", "/bucket:8MiB"), 3 + 1);
+  EXPECT_DOUBLE_EQ(at("data-parallel", "/bucket:2MiB"), 3 + (4 - 2)) << "four, of which a backward of 2 s hides two";
+  EXPECT_DOUBLE_EQ(at("data-parallel", "/bucket:1KiB"), 3 + (8 - 2)) << "a layer at least";
+  EXPECT_DOUBLE_EQ(at("zero1", "/bucket:1KiB"), 3 + (4 - 2) + 0.5) << "halves of sums, and one gather";
+}
+
 MachineInfo on_network(int hosts_per_rack, double links) {
   MachineInfo nodes = machine;
   nodes.sheet = HardwareSheet{.name = "nodes", .memory_bytes_per_s = 100e9};

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "analytic/hardware/hardware.h"
 #include "base/called.h"
 #include "base/case_id.h"
+#include "base/units_text.h"
 #include "suite/cli/options.h"
 #include "suite/cli/predictions.h"
 #include "suite/machine/knowledge.h"
@@ -74,6 +76,18 @@ std::string shipped_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// By one kind of GPU, the largest; "" where a rank fits, or where no GPU is known.
+std::string too_large_for_gpus(const analytic::MachineInfo& machine, const Case& spec, const Predicted& predicted) {
+  if (spec.device != DeviceKind::cuda || machine.gpus.empty()) return "";
+  const analytic::GpuInfo& gpu = *std::ranges::max_element(machine.gpus, {}, &analytic::GpuInfo::memory_bytes);
+  std::int64_t needed = 0;
+  for (const RankPredicted& rank : predicted.ranks) needed = std::max(needed, rank.peak_memory.device_used);
+  if (gpu.memory_bytes == 0 || needed <= gpu.memory_bytes) return "";
+  return fmt::format("a rank is predicted to need {} of GPU memory, {} has {}",
+                     human_bytes(static_cast<double>(needed)), gpu.name,
+                     human_bytes(static_cast<double>(gpu.memory_bytes)));
+}
+
 }  // namespace
 
 void add_options(CLI::App& app, PredictOptions& options) {
@@ -133,8 +147,9 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
       prediction = predict_one(chosen, knowledge, options, setting);
       guessed = guessed || prediction.outlook->forecast.cost_source != "calibrated";
       dates.push_back(calibrated_on(prediction.outlook->forecast.predicted));
-      if (const std::string& gap = prediction.outlook->forecast.gap; !gap.empty() && !sweeps)
-        start.progress.note(fmt::format("{}: {}", chosen.id, gap));
+      const Forecast& forecast = prediction.outlook->forecast;
+      for (const std::string& noted : {forecast.gap, too_large_for_gpus(machine, chosen.spec, forecast.predicted)})
+        if (!noted.empty() && !sweeps) start.progress.note(fmt::format("{}: {}", chosen.id, noted));
     } catch (const Error& error) {
       if (!sweeps) throw;
       prediction.reason = error.what();

@@ -84,6 +84,17 @@ TEST_F(PredictTest, AShippedSheetPredictsForAMachineThatIsNotHere) {
   EXPECT_LT(step("h100-sxm", on_host), step("v100-sxm-32gb", on_host));
 }
 
+TEST_F(PredictTest, ARankThatNoGpuHoldsIsNoted) {
+  const auto noted = [&](const std::string& hidden) {
+    return run({"predict", "mlp[layers=8,hidden=" + hidden + "]/cifar10-synthetic/sequential/np:1/batch:32/device:cuda",
+                "--hardware", "h100-sxm"})
+        .err;
+  };
+  EXPECT_THAT(noted("65536"), HasSubstr("a rank is predicted to need "));
+  EXPECT_THAT(noted("65536"), HasSubstr(" of GPU memory, "));
+  EXPECT_THAT(noted("1024"), Not(HasSubstr("GPU memory")));
+}
+
 TEST_F(PredictTest, ASheetOfOnesOwnIsAFile) {
   json sheet = json::parse(run({"list", "--hardware", "--json"}).out)[0];
   sheet["name"] = "mine";

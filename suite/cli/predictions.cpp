@@ -19,6 +19,7 @@
 #include "results/record_json.h"
 #include "results/report/escape.h"
 #include "results/summary.h"
+#include "suite/cli/alike_stages.h"
 #include "suite/machine/calibrate.h"
 #include "suite/run/what_if_option.h"
 
@@ -137,6 +138,7 @@ void print_terms(const Prediction& prediction, std::ostream& out) {
     }
     row.push_back(fmt::format("{} {}", term.formula, origin(term)));
   }
+  rows = without_alike_stages(rows);
   const Row headings = changed ? Row{"  terms", "base", "what-if", "ratio", ""} : Row{"  terms", "", ""};
   std::vector<std::size_t> widths(headings.size());
   widen(widths, headings);

@@ -84,6 +84,18 @@ TEST_F(PredictTest, AShippedSheetPredictsForAMachineThatIsNotHere) {
   EXPECT_LT(step("h100-sxm", on_host), step("v100-sxm-32gb", on_host));
 }
 
+TEST_F(PredictTest, TermsOfStagesThatAreAlikeStandOnce) {
+  const std::string text =
+      run({"predict", "mlp[layers=16]/cifar10-synthetic/1f1b/np:16/batch:64/device:cuda", "--hardware", "h100-sxm"})
+          .out;
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("  forward[stage 0] "), HasSubstr("  forward[stage 1] "),
+                    HasSubstr("  message[stage 1 to 2] "), HasSubstr("  stages 2 to 6 "), HasSubstr(" as stage 1\n"),
+                    HasSubstr("  forward[stage 7] "), HasSubstr("  forward[stage 15] ")))
+      << "stages 7 and 8 send to another host, and the last one nowhere";
+  EXPECT_THAT(text, Not(HasSubstr("[stage 3")));
+}
+
 TEST_F(PredictTest, ARankThatNoGpuHoldsIsNoted) {
   const auto noted = [&](const std::string& hidden) {
     return run({"predict", "mlp[layers=8,hidden=" + hidden + "]/cifar10-synthetic/sequential/np:1/batch:32/device:cuda",

@@ -27,13 +27,24 @@ std::map<std::string, Records> by_id(std::span<const ResultsFile> passes) {
   return cases;
 }
 
-/// The median over passes of what is known in them.
+/// Of each pass in which it is known.
 template <class Of>
-std::optional<double> median_of(const Records& records, Of of) {
+std::vector<double> values_of(const Records& records, Of of) {
   std::vector<double> values;
   for (const Record* record : records)
     if (const std::optional<double> value = of(*record); value && std::isfinite(*value)) values.push_back(*value);
+  return values;
+}
+
+/// The median over passes of what is known in them.
+template <class Of>
+std::optional<double> median_of(const Records& records, Of of) {
+  const std::vector<double> values = values_of(records, of);
   return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
+std::optional<double> paired_error(const Record& record) {
+  return record.error ? record.error->paired_step_time_relative : std::nullopt;
 }
 
 std::optional<double> noise_of(const Records& records) {
@@ -70,10 +81,7 @@ double standard_deviation(std::span<const double> values) {
 
 /// Of the median over passes, by how far these are apart; of two passes that is their mean. Nothing of one.
 std::optional<double> standard_error_of_passes(const Records& records) {
-  std::vector<double> errors;
-  for (const Record* record : records)
-    if (const auto& error = record->error; error && error->paired_step_time_relative)
-      errors.push_back(*error->paired_step_time_relative);
+  const std::vector<double> errors = values_of(records, paired_error);
   if (errors.size() < 2) return std::nullopt;
   return (errors.size() > 2 ? of_median : 1) * standard_deviation(errors) /
          std::sqrt(static_cast<double>(errors.size()));
@@ -82,13 +90,10 @@ std::optional<double> standard_error_of_passes(const Records& records) {
 /// What differs between launches, as where their memory lies, no round of one tells; what differs between rounds, two
 /// launches may hide: the larger of both, which is rather too large than too small.
 std::optional<double> paired_noise(const Records& records) {
-  std::optional<double> rounds = median_of(records, standard_error_of_rounds);
-  if (rounds) {
-    const auto told = std::ranges::count_if(
-        records, [](const Record* record) { return standard_error_of_rounds(*record).has_value(); });
-    *rounds /= std::sqrt(static_cast<double>(told));
-  }
-  return std::max(rounds, standard_error_of_passes(records));
+  const std::vector<double> of_passes = values_of(records, standard_error_of_rounds);
+  std::optional<double> of_rounds;
+  if (!of_passes.empty()) of_rounds = median(of_passes) / std::sqrt(static_cast<double>(of_passes.size()));
+  return std::max(of_rounds, standard_error_of_passes(records));
 }
 
 /// Of the launch that told the most; nullopt where none tells.
@@ -186,7 +191,7 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
     one.forecast = value([](const Record& r) { return case_error(r)->step_time; }).value_or(0);
     one.memory = value([](const Record& r) { return case_error(r)->peak_memory; });
     one.resident = value([](const Record& r) { return case_error(r)->resident_memory; });
-    one.paired = median_of(records, [](const Record& r) { return r.error->paired_step_time_relative; });
+    one.paired = median_of(records, paired_error);
     one.paired_noise = paired_noise(records);
     one.adjusted = median_of(records, [](const Record& r) {
       return r.error->adjusted ? std::optional(r.error->adjusted->relative) : std::nullopt;

@@ -30,8 +30,8 @@ constexpr std::string_view format_name = "parabench calibration";
 // curves by hosts. 3.1: curves of reduce-scatters and all-gathers; resident memory of processes. 3.2: curves
 // while ranks compute. 3.3: layers of ranks side by side as these take in the mean, no more as the slowest
 // does; what computing loses to exchanges; loaders. 3.4: what the parts of backwards hold, and those that add to
-// gradients. 3.5: updates by threads and bytes of a parameter; the software of a launch. 3.6: how
-// much slower cores were at times of a launch.
+// gradients. 3.5: updates by threads and bytes of a parameter; the software of a launch. 3.6: how much slower
+// cores were at times of a launch.
 constexpr int schema_major = 3, merged_major = 2;
 constexpr std::string_view schema_version = "3.6";
 

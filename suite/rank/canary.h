@@ -30,13 +30,13 @@ std::pair<double, double> mean_and_spread(std::span<const double> products_s);
 /// Times two things before a launch's work and, in end(), once more, on all ranks at once, each with the threads and
 /// the cores that it computes with:
 ///  - a product of two matrices of 192 x 192 floats, which with their result fit into an L2 cache of 512 KiB, for 10
-///    ms: the speed of the cores. Over minutes a training step divided by it varies half as much as the step. In
-///    between(), too;
+///    ms: the speed of the cores. Over minutes a training step divided by it varies half as much as the step. It is
+///    timed in between(), too;
 ///  - a triad a = b + s c (STREAM, McCalpin 1995) over arrays of 16 MiB, 48 MiB on each rank, which is more than its
 ///    share of the last cache, for 10 ms: the speed of the memory, which a step alone does not follow.
 /// Medians of each. On GPUs nothing is timed, and it tells nothing. What its arrays take is no part of the process's
-/// resident peak afterwards, where the system lets a process say so (/proc/self/clear_refs);
-/// what between() takes may be.
+/// resident peak afterwards, where the system lets a process say so (/proc/self/clear_refs); what between() takes may
+/// be.
 class CanaryWatch {
  public:
   /// Collective. Of the case its device and its threads count.

@@ -48,9 +48,10 @@ const GpuSheet* by_name(std::string_view name) {
 }  // namespace
 
 const GpuSheet& gpu_sheet(const GpuInfo* gpu) {
-  if (!gpu) return *by_name("A10");
+  static const GpuSheet& assumed = *by_name("A10");
+  if (!gpu) return assumed;
   if (const GpuSheet* known = by_name(gpu->name)) return *known;
-  return *by_name(gpu->capability >= 90 ? "H100 PCIe" : gpu->capability >= 80 ? "A10" : "T4");
+  return *by_name(gpu->capability >= 90 ? "H100 PCIe" : gpu->capability >= 80 ? assumed.name : "T4");
 }
 
 std::string gpu_sheet_text(const GpuInfo* gpu) {

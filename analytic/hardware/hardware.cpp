@@ -139,4 +139,9 @@ void require_room(const MachineInfo& machine, const Case& spec) {
         fmt::format("at most {}, the GPUs of hardware {}, which has no network to further hosts", gpus, name));
 }
 
+const GpuInfo* largest_gpu(const MachineInfo& machine) {
+  const auto largest = std::ranges::max_element(machine.gpus, {}, &GpuInfo::memory_bytes);
+  return largest == machine.gpus.end() || largest->memory_bytes == 0 ? nullptr : &*largest;
+}
+
 }  // namespace parabench::analytic

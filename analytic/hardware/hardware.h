@@ -39,4 +39,7 @@ Hardware find_hardware(const std::string& name_or_file);
 /// ranks over NCCL than GPUs where no network leads to further hosts. A machine without a sheet has room for all.
 void require_room(const MachineInfo& machine, const Case& spec);
 
+/// The GPU with most memory; nullptr where the machine has none, or none whose memory is known.
+const GpuInfo* largest_gpu(const MachineInfo& machine);
+
 }  // namespace parabench::analytic

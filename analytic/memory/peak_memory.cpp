@@ -132,11 +132,11 @@ MemoryUsage peak_memory(const plan::Plan& plan, const Sizes& sizes, const Memory
 }
 
 std::vector<MemoryUsage> peak_memories(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
-                                       const plan::Timeline& timeline) {
+                                       const plan::Timeline& timeline, int ranks) {
   const std::int64_t process_bytes = memory.process_bytes(plan);
   std::vector<MemoryUsage> peaks;
   std::vector<Allocation> before;
-  for (Rank rank; rank.value < std::ssize(plan.ranks); ++rank) {
+  for (Rank rank; rank.value < ranks; ++rank) {
     std::vector<Allocation> all = allocations(plan, sizes, memory, timeline, rank);
     const bool is_twin = !peaks.empty() && all == before;
     peaks.push_back(is_twin ? peaks.back() : peak_of(all, plan, memory));

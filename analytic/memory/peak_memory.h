@@ -28,8 +28,8 @@ namespace parabench::analytic {
 /// would be on a larger one. O(n log n) in the rank's operations.
 MemoryUsage peak_memory(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
                         const plan::Timeline& timeline, Rank rank);
-/// Of every rank; those that allocate the same at the same times, as replicas do, are worked out once.
+/// Of the first `ranks` ranks; neighbours that allocate the same at the same times are worked out once.
 std::vector<MemoryUsage> peak_memories(const plan::Plan& plan, const Sizes& sizes, const MemoryModel& memory,
-                                       const plan::Timeline& timeline);
+                                       const plan::Timeline& timeline, int ranks);
 
 }  // namespace parabench::analytic

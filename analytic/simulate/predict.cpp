@@ -15,6 +15,7 @@
 #include "analytic/simulate/terms.h"
 #include "base/statistics.h"
 #include "parallelism/plan/excerpt.h"
+#include "parallelism/plan/strategies/two_copies.h"
 
 namespace parabench::analytic {
 namespace {
@@ -79,9 +80,10 @@ Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& t
     result.interval_s = {shifted(-deviations), shifted(deviations)};
   }
   const std::vector<Breakdown> parts = plan::breakdowns(window.plan, window.timeline, StepId(window.discarded));
-  const std::vector<MemoryUsage> memories = peak_memories(window.plan, sizes, memory, window.timeline);
+  const int ranks = counted.ranks.size() > plan.ranks.size() ? plan::ranks_of_copy(plan.spec) : std::ssize(plan.ranks);
+  const std::vector<MemoryUsage> memories = peak_memories(window.plan, sizes, memory, window.timeline, ranks);
   result.timeline = typical_step(window, asked);
-  for (int rank = 0; rank < static_cast<int>(plan.ranks.size()); ++rank) {
+  for (int rank = 0; rank < ranks; ++rank) {
     result.ranks.push_back({.rank = Rank(rank), .peak_memory = memories[rank], .breakdown_s = parts[rank]});
   }
   wait_for_samples(result, plan, time);

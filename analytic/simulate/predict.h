@@ -21,7 +21,8 @@ namespace parabench::analytic {
 ///    deviations: the step time twice.
 ///  - Terms: what each stage's operations cost, what moves, and the sum of the busiest rank's step.
 /// Throws what simulate() throws.
-/// `counted`: what terms and closed forms count over, as in terms_of().
+/// `counted`: what terms and closed forms count over, as in terms_of(). Of a plan of two copies of it the ranks of one
+/// are told.
 Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
                   int warmup, int steps, const plan::Plan& counted);
 inline Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,

@@ -14,7 +14,6 @@ Predicted predict_copies(const plan::Plan& plan, const Sizes& sizes, const TimeM
   Predicted result = predict(plan, sizes, *among_all, memory, warmup, steps, counted);
   result.timeline.reset();
   const int each = plan::ranks_of_copy(plan.spec);
-  result.ranks.resize(each);
   result.ranks.reserve(plan.spec.np);
   for (int rank = each; rank < plan.spec.np; ++rank) {
     result.ranks.push_back(result.ranks[rank - each]);

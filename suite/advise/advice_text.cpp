@@ -60,6 +60,7 @@ const std::array columns = {
     Column{"strategy", [](const Candidate& one) -> json { return one.chosen.spec.strategy.name; }, true, false},
     Column{"parameters", [](const Candidate& one) { return parameters_json(one.chosen.spec); }, false, true},
     Column{"trains_as_sequential", [](const Candidate& one) -> json { return one.is_sequential; }},
+    Column{"has_executor", [](const Candidate& one) -> json { return one.has_executor(); }},
     Column{"is_simulated", [](const Candidate& one) -> json { return one.is_simulated; }},
     Column{"step_time_s", [](const Candidate& one) -> json { return one.step_time_s; }},
     Column{"throughput_samples_per_s", [](const Candidate& one) -> json { return samples_per_s(one); }},
@@ -82,7 +83,7 @@ std::string csv_line(Cell cell) {
 }  // namespace
 
 std::string advice_text(const Question& question, const Advice& advice, int rows) {
-  const std::string limit = question.memory ? fmt::format(", {} a rank", print_bytes(*question.memory)) : "";
+  const std::string limit = advice.memory ? fmt::format(", {} a rank", print_bytes(*advice.memory)) : "";
   const std::string hosts = question.hosts > 1 ? fmt::format(" on {} hosts", question.hosts) : "";
   const std::string source = advice.fitting.front().cost_source;
   std::string text = fmt::format(
@@ -93,7 +94,10 @@ std::string advice_text(const Question& question, const Advice& advice, int rows
   const auto alike = rows_of(advice, true, rows);
   if (!alike.empty()) add_table(text, alike);
   text += "* nothing is both as fast and as small\n";
-  if (const auto others = rows_of(advice, false, alike.empty() ? rows : std::min(rows, 3)); !others.empty()) {
+  const auto others = rows_of(advice, false, alike.empty() ? rows : std::min(rows, 3));
+  if (!std::ranges::all_of(alike, &Candidate::has_executor) || !std::ranges::all_of(others, &Candidate::has_executor))
+    text += "tp: what it would take is only predicted, no rank computes a part of a layer yet\n";
+  if (!others.empty()) {
     text += "\ntrain otherwise than sequential training, so that the time of a step alone says little:\n";
     add_table(text, others);
   }
@@ -119,7 +123,7 @@ json advice_json(const Question& question, const Advice& advice) {
       if (column.in_json) row[json::json_pointer(fmt::format("/{}", column.path))] = column.of(one);
   }
   return {{"hosts", question.hosts > 0 ? json(question.hosts) : json()},
-          {"memory_bytes", question.memory ? json(question.memory->value) : json()},
+          {"memory_bytes", advice.memory ? json(advice.memory->value) : json()},
           {"possible", advice.possible},
           {"impossible", advice.impossible},
           {"simulated", advice.simulated},

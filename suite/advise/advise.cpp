@@ -7,75 +7,21 @@
 #include <set>
 #include <utility>
 
-#include "analytic/memory/fit_memory.h"
+#include "analytic/hardware/hardware.h"
 #include "base/called.h"
 #include "base/case_id.h"
-#include "base/case_text.h"
 #include "base/error.h"
+#include "base/side_by_side.h"
 #include "base/units_text.h"
-#include "parallelism/plan/strategies/strategies.h"
 #include "results/report/pareto.h"
-#include "suite/advise/candidates.h"
+#include "suite/advise/divisions.h"
+#include "suite/advise/ranking.h"
 
 namespace parabench::suite {
 namespace {
 
 /// How many of the best are simulated: few ranks take milliseconds each.
 std::size_t best_of(int np) { return static_cast<std::size_t>(std::clamp(1024 / np, 24, 256)); }
-
-/// Closed forms of cases, whose layers are priced once for each number of ranks and size of pieces, and their sums once
-/// for each group of ranks.
-class Forms {
- public:
-  Forms(const Subject& subject, const Knowledge& knowledge, std::string cost_source)
-      : subject_(subject), knowledge_(knowledge), cost_source_(std::move(cost_source)), sizes_(subject.model) {}
-
-  analytic::CaseForm of(const Case& spec) {
-    const int samples = plan::largest_piece(spec);
-    const auto [found, is_new] = layers_.try_emplace({spec.np, samples});
-    if (is_new)
-      found->second = analytic::layer_forms(spec, sizes_, costs_of(spec), samples, placement_of(knowledge_, spec));
-    const auto [sums, are_new] = sums_.try_emplace({spec.np, analytic::summing_ranks(spec)});
-    if (are_new) sums->second = analytic::sums_of(spec, sizes_, costs_of(spec), placement_of(knowledge_, spec));
-    return analytic::case_form(spec, found->second, sums->second);
-  }
-
- private:
-  analytic::Costs costs_of(const Case& spec) const {
-    Subject subject = subject_;
-    subject.spec = spec;
-    return make_costs(subject, knowledge_, cost_source_);
-  }
-
-  const Subject& subject_;
-  const Knowledge& knowledge_;
-  std::string cost_source_;
-  analytic::Sizes sizes_;
-  std::map<std::pair<int, int>, analytic::LayerForms> layers_;
-  std::map<std::pair<int, std::vector<Rank>>, plan::SumTimes> sums_;  ///< by ranks of the case and those that sum
-};
-
-std::vector<Candidate> ranked(const Subject& subject, const std::vector<Case>& cases, const Knowledge& knowledge,
-                              const std::optional<Bytes>& memory) {
-  const bool by_units = is_emulated(subject.spec) && knowledge.emulated.unit_s;
-  const std::string source = by_units ? "unit" : knowledge.calibration ? "calibrated" : "data-sheet";
-  Forms forms(subject, knowledge, source);
-  std::vector<Candidate> candidates;
-  for (const Case& spec : cases) {
-    const analytic::CaseForm form = forms.of(spec);
-    candidates.push_back({.chosen = {.spec = spec, .id = to_id(spec)},
-                          .form = form,
-                          .step_time_s = form.step_time_s,
-                          .peak_bytes = static_cast<std::int64_t>(form.peak_bytes),
-                          .cost_source = source,
-                          .is_sequential = trains_as_sequential(spec)});
-  }
-  std::ranges::stable_sort(candidates, {}, [&](const Candidate& one) {
-    const bool exceeds = memory && one.form.peak_bytes > static_cast<double>(memory->value);
-    return std::pair(exceeds, exceeds ? one.form.peak_bytes : one.form.step_time_s);
-  });
-  return candidates;
-}
 
 /// Of the case whose ranks share no states and which is the same in all else.
 std::string id_without_zero(Case spec) {
@@ -97,18 +43,12 @@ std::vector<Candidate> to_simulate(const std::vector<Candidate>& candidates, std
   return chosen;
 }
 
-std::int64_t peak_bytes(const Predicted& predicted) {
-  std::int64_t most = 0;
-  for (const RankPredicted& rank : predicted.ranks) most = std::max(most, analytic::limited_bytes(rank.peak_memory));
-  return most;
-}
-
 void simulate(Candidate& candidate, const Knowledge& knowledge) {
   const std::optional<Outlook> outlook = quick_outlook(candidate.chosen, knowledge);
   candidate.is_simulated = outlook.has_value();
   if (!outlook) return;
   candidate.step_time_s = outlook->forecast.predicted.step_time_s;
-  candidate.peak_bytes = peak_bytes(outlook->forecast.predicted);
+  candidate.peak_bytes = largest_peak_bytes(outlook->forecast.predicted);
   candidate.cost_source = outlook->forecast.cost_source;
   candidate.calibrated_on = calibrated_on(outlook->forecast.predicted);
 }
@@ -144,22 +84,32 @@ void mark_front(std::vector<Candidate>& candidates) {
   }
 }
 
-Advice advise_by(const Question& question, const Subject& subject, const Candidates& candidates,
-                 const Knowledge& knowledge) {
-  Advice advice{.possible = static_cast<int>(candidates.cases.size()), .impossible = candidates.impossible};
+std::optional<Bytes> limit_of(const Question& question, const analytic::MachineInfo& machine) {
+  const analytic::GpuInfo* gpu = question.spec.device == DeviceKind::cuda ? analytic::largest_gpu(machine) : nullptr;
+  return question.memory || !gpu ? question.memory : Bytes{gpu->memory_bytes};
+}
+
+Advice advise_by(const Question& question, const Knowledge& knowledge) {
+  const std::vector<Subject> subjects = divisions_of(look_up(question.spec), knowledge);
+  const Candidates candidates = candidates_of(subjects);
+  if (candidates.cases.empty()) throw candidates.refusal.value();
+  Advice advice{.fitting = {},
+                .memory = limit_of(question, knowledge.machine),
+                .possible = static_cast<int>(candidates.cases.size()),
+                .impossible = candidates.impossible};
   std::vector<Candidate> simulated =
-      to_simulate(ranked(subject, candidates.cases, knowledge, question.memory), best_of(question.spec.np));
-  for (Candidate& one : simulated) simulate(one, knowledge);
+      to_simulate(ranked(subjects, candidates.cases, knowledge, advice.memory), best_of(question.spec.np));
+  side_by_side(simulated.size(), [&](std::size_t i) { simulate(simulated[i], knowledge); });
   correct_by_twins(simulated);
   advice.simulated = static_cast<int>(std::ranges::count_if(simulated, &Candidate::is_simulated));
-  if (question.memory) {
+  if (advice.memory) {
     const Candidate& smallest = *std::ranges::min_element(simulated, {}, &Candidate::peak_bytes);
-    if (smallest.peak_bytes > question.memory->value)
+    if (smallest.peak_bytes > advice.memory->value)
       throw usage_error(
-          "--memory", print_bytes(*question.memory),
+          "--memory", print_bytes(*advice.memory),
           std::to_string(smallest.peak_bytes) + " bytes or more, which " + smallest.chosen.id + " is predicted to need",
           "try more ranks or a smaller batch");
-    std::erase_if(simulated, [&](const Candidate& one) { return one.peak_bytes > question.memory->value; });
+    std::erase_if(simulated, [&](const Candidate& one) { return one.peak_bytes > advice.memory->value; });
   }
   std::ranges::stable_sort(simulated, {}, &Candidate::step_time_s);
   mark_front(simulated);
@@ -170,13 +120,10 @@ Advice advise_by(const Question& question, const Subject& subject, const Candida
 }  // namespace
 
 Advice advise(const Question& question, const Knowledge& knowledge) {
-  const Subject subject = look_up(question.spec);
-  const Candidates candidates = candidate_cases(question.spec, subject.model);
-  if (candidates.cases.empty()) throw candidates.refusal.value();
-  if (!knowledge.calibration) return advise_by(question, subject, candidates, knowledge);
+  if (!knowledge.calibration) return advise_by(question, knowledge);
   std::string gap;
   try {
-    Advice advice = advise_by(question, subject, candidates, knowledge);
+    Advice advice = advise_by(question, knowledge);
     const auto other = std::ranges::find_if(
         advice.fitting, [&](const Candidate& one) { return one.cost_source != advice.fitting.front().cost_source; });
     if (other == advice.fitting.end()) return advice;
@@ -188,7 +135,7 @@ Advice advise(const Question& question, const Knowledge& knowledge) {
   }
   Knowledge unmeasured = knowledge;
   unmeasured.calibration = nullptr;
-  Advice advice = advise_by(question, subject, candidates, unmeasured);
+  Advice advice = advise_by(question, unmeasured);
   advice.gap = gap;
   return advice;
 }

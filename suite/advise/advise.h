@@ -12,7 +12,7 @@ namespace parabench::suite {
 
 struct Question {
   Case spec;                    ///< model, data set, np, batch, and the keys of all candidates (is_chosen_key aside)
-  std::optional<Bytes> memory;  ///< that a rank may use
+  std::optional<Bytes> memory;  ///< that a rank may use; nullopt: as much as the largest GPU has, on a CPU any amount
   int hosts = 0;                ///< of --hosts, as the knowledge has them, to be told; 0: not given
 };
 
@@ -26,10 +26,13 @@ struct Candidate {
   std::string calibrated_on;  ///< calibrated_on() what was simulated; "" of a closed form
   bool is_sequential = true;  ///< trains_as_sequential()
   bool is_on_front = false;   ///< no other one trains as well, is as fast and as small
+  /// No rank computes a part of a layer yet.
+  bool has_executor() const { return chosen.spec.tp == 1; }
 };
 
 struct Advice {
   std::vector<Candidate> fitting;  ///< the best of them, within the limit, the fastest first
+  std::optional<Bytes> memory;     ///< the limit
   int possible = 0;                ///< candidate_cases()
   int impossible = 0;
   int simulated = 0;
@@ -38,7 +41,8 @@ struct Advice {
   std::string gap;
 };
 
-/// Ranks candidate_cases() by case_form() and simulates the best 1024 / np, at least 24 and at most 256, and the best
+/// Ranks candidate_cases() by case_form(), of transformers on GPUs that nobody measured also those whose blocks 2, 4, ...
+/// ranks of a host divide (tensor_subject()), and simulates the best 1024 / np, at least 24 and at most 256, and the best
 /// of every strategy (quick_outlook; what is too large for that has its closed form alone, corrected by as much as that
 /// of the same case with whole states is off, where this one is simulated); those that differ in zero alone count as
 /// one, and with a limit those come first whose closed form keeps it. All by one source of costs, so that they can be

@@ -13,7 +13,7 @@
 namespace parabench::suite {
 namespace {
 
-constexpr std::array<std::string_view, 5> chosen_keys = {"micro", "dp", "chunks", "recompute", "zero"};
+constexpr std::array<std::string_view, 6> chosen_keys = {"micro", "dp", "chunks", "recompute", "zero", "tp"};
 constexpr std::array chunk_counts = {2, 4};
 
 std::vector<int> copies_of(const plan::Strategy& strategy, int np) {

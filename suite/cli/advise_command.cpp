@@ -50,11 +50,11 @@ Question question_of(const AdviseOptions& options) {
   return question;
 }
 
-/// The fastest that train as sequential training does.
+/// The fastest that train as sequential training does, of those that can run.
 std::vector<SelectedCase> best_of(const Advice& advice, int count) {
   std::vector<SelectedCase> chosen;
   for (const Candidate& one : advice.fitting)
-    if (one.is_sequential && std::ssize(chosen) < count) chosen.push_back(one.chosen);
+    if (one.is_sequential && one.has_executor() && std::ssize(chosen) < count) chosen.push_back(one.chosen);
   return chosen;
 }
 
@@ -108,7 +108,8 @@ void add_options(CLI::App& app, AdviseOptions& options) {
   app.get_option("--np")->required()->default_str("");
   add_integer(app, "--batch", options.batch, 1, "Global batch in samples");
   app.get_option("--batch")->required()->default_str("");
-  app.add_option("--memory", options.memory, "What a rank may use: 8GB; default: no limit")->type_name("BYTES");
+  app.add_option("--memory", options.memory, "What a rank may use: 8GB; default: what the GPU has, on a CPU no limit")
+      ->type_name("BYTES");
   app.add_option("--keys", options.keys, "Keys of all candidates, as ids have them: device:cuda/precision:bf16")
       ->type_name("KEY:VALUE/...");
   app.add_option("--hardware", options.hardware, "Advise for the machine of a data sheet, as predict --hardware")

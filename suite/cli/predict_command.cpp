@@ -78,14 +78,12 @@ std::string shipped_names() {
 
 /// By one kind of GPU, the largest; "" where a rank fits, or where no GPU is known.
 std::string too_large_for_gpus(const analytic::MachineInfo& machine, const Case& spec, const Predicted& predicted) {
-  if (spec.device != DeviceKind::cuda || machine.gpus.empty()) return "";
-  const analytic::GpuInfo& gpu = *std::ranges::max_element(machine.gpus, {}, &analytic::GpuInfo::memory_bytes);
-  std::int64_t needed = 0;
-  for (const RankPredicted& rank : predicted.ranks) needed = std::max(needed, rank.peak_memory.device_used);
-  if (gpu.memory_bytes == 0 || needed <= gpu.memory_bytes) return "";
+  const analytic::GpuInfo* gpu = analytic::largest_gpu(machine);
+  const std::int64_t needed = largest_peak_bytes(predicted);
+  if (spec.device != DeviceKind::cuda || !gpu || needed <= gpu->memory_bytes) return "";
   return fmt::format("a rank is predicted to need {} of GPU memory, {} has {}",
-                     human_bytes(static_cast<double>(needed)), gpu.name,
-                     human_bytes(static_cast<double>(gpu.memory_bytes)));
+                     human_bytes(static_cast<double>(needed)), gpu->name,
+                     human_bytes(static_cast<double>(gpu->memory_bytes)));
 }
 
 }  // namespace

@@ -26,7 +26,6 @@
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/validate.h"
 #include "suite/protocol/command.h"
-#include "suite/run/fitting_model.h"
 
 namespace parabench::suite {
 namespace {
@@ -195,26 +194,6 @@ void require_memory(const Predicted& predicted, const std::optional<Bytes>& limi
   }
 }
 
-Subject look_up(const Case& spec) {
-  datasets::check_input(spec);
-  const datasets::DatasetSpec dataset = datasets::make_dataset(spec.dataset);
-  return {spec, dataset, make_model_for(spec, dataset), nullptr};
-}
-
-Subject look_up(const SelectedCase& chosen) {
-  Subject subject = look_up(chosen.spec);
-  subject.given = chosen.given;
-  return subject;
-}
-
-Subject make_subject(const Case& spec) { return make_subject(SelectedCase{.spec = spec}); }
-
-Subject make_subject(const SelectedCase& chosen) {
-  Subject subject = look_up(chosen);
-  plan::check_case(subject.spec, subject.model, subject.given.get());
-  return subject;
-}
-
 analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source,
                            const std::optional<analytic::WhatIf>& what_if) {
   return make_costs_of(subject, subject.model, knowledge, cost_source, what_if);
@@ -294,6 +273,12 @@ double total_bytes(const Predicted& predicted) {
                          [](double sum, const RankPredicted& rank) {
                            return sum + static_cast<double>(rank.peak_memory.total_counted());
                          });
+}
+
+std::int64_t largest_peak_bytes(const Predicted& predicted) {
+  std::int64_t most = 0;
+  for (const RankPredicted& rank : predicted.ranks) most = std::max(most, analytic::limited_bytes(rank.peak_memory));
+  return most;
 }
 
 }  // namespace parabench::suite

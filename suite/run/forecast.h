@@ -10,28 +10,10 @@
 #include "analytic/costs/what_if.h"
 #include "base/placement.h"
 #include "base/prediction.h"
-#include "datasets/spec/dataset.h"
-#include "models/spec/model.h"
 #include "parallelism/plan/plan.h"
-#include "suite/cases/selection.h"
+#include "suite/run/subject.h"
 
 namespace parabench::suite {
-
-/// A case with its data set and model looked up.
-struct Subject {
-  Case spec;
-  datasets::DatasetSpec dataset;
-  models::ModelSpec model;
-  std::shared_ptr<const plan::GivenSchedule> given = nullptr;  ///< of strategy csv
-  int tensor = 1;  ///< ranks that each rank of `spec` stands for; `model`: as each of these has it
-};
-/// Throws usage_error for an unknown model or data set, or one that the case cannot read as it says.
-Subject look_up(const Case& spec);
-Subject look_up(const SelectedCase& chosen);
-/// look_up, and whether the case is possible in itself: throws usage_error for more stages than layers, fewer
-/// samples than pieces, keys that the strategy does not know, ...
-Subject make_subject(const Case& spec);
-Subject make_subject(const SelectedCase& chosen);
 
 /// What is known about the machine: its measurements, where there are any, else only its data sheet.
 struct Knowledge {
@@ -82,5 +64,7 @@ std::string calibrated_on(const Predicted& predicted);
 
 /// Counted bytes of all ranks together.
 double total_bytes(const Predicted& predicted);
+/// What the rank that needs most has of what a limit counts (analytic::limited_bytes).
+std::int64_t largest_peak_bytes(const Predicted& predicted);
 
 }  // namespace parabench::suite

@@ -14,7 +14,6 @@
 #include "analytic/simulate/predict_copies.h"
 #include "analytic/simulate/predict_outline.h"
 #include "base/error.h"
-#include "models/spec/tensor_shard.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/strategies/two_copies.h"
 #include "suite/protocol/command.h"
@@ -26,9 +25,10 @@ constexpr int few_ranks = 128;
 constexpr std::int64_t few_passes = 20'000;
 constexpr int warmup = protocol::default_warmup, steps = protocol::default_steps;
 
-bool is_large(const Case& spec) {
+bool is_large(const Subject& subject) {
+  const Case& spec = subject.spec;
   const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
-  return spec.np > few_ranks || std::int64_t{strategy.stages(spec)} * strategy.pieces(spec) > few_passes;
+  return spec.np * subject.tensor > few_ranks || std::int64_t{strategy.stages(spec)} * strategy.pieces(spec) > few_passes;
 }
 
 /// Times of so many passes take a gigabyte, predictions of so many ranks as much.
@@ -85,7 +85,7 @@ std::optional<Outlook> shortened(const Subject& subject, const Knowledge& knowle
 }
 
 Outlook outlook_of(const Subject& subject, const Knowledge& knowledge, const OptionalWhatIf& what_if) {
-  if (is_large(subject.spec)) {
+  if (is_large(subject)) {
     if (auto outlook = shortened(subject, knowledge, what_if)) return std::move(*outlook);
   }
   Outlook outlook{make_forecast(subject, knowledge, warmup, steps)};
@@ -126,49 +126,53 @@ void add_tensor_ranks(Predicted& predicted, const Subject& subject) {
   }
 }
 
-Outlook tensor_outlook(const Subject& subject, const Knowledge& knowledge, const OptionalWhatIf& what_if) {
-  const int ranks = subject.spec.tp;
-  if (subject.spec.np % ranks != 0)
-    throw usage_error("tp", std::to_string(ranks), "a divisor of np, " + std::to_string(subject.spec.np));
+/// Of a case with the key tp, from what `outlook_of_shard` says of the case that stands for it, if anything.
+template <class OutlookOfShard>
+std::optional<Outlook> tensor_outlook(const Subject& subject, const Knowledge& knowledge, const OptionalWhatIf& what_if,
+                                      OutlookOfShard outlook_of_shard) {
+  const Subject shard = tensor_subject(subject);
   analytic::require_room(knowledge.machine, subject.spec);
-  Subject shard = subject;
-  shard.spec.np /= ranks;
-  shard.spec.tp = 1;
-  shard.model = models::tensor_shard(subject.model, ranks);
-  shard.tensor = ranks;
   Knowledge unmeasured = knowledge;  // layers are measured whole
   unmeasured.calibration = nullptr;
-  Outlook outlook = outlook_of(shard, unmeasured, what_if);
-  outlook.has_plan = false;
-  Forecast& forecast = outlook.forecast;
+  std::optional<Outlook> outlook = outlook_of_shard(shard, unmeasured);
+  if (!outlook) return std::nullopt;
+  outlook->has_plan = false;
+  Forecast& forecast = outlook->forecast;
   if (knowledge.calibration) forecast.gap = "the data sheet predicts: layers were measured whole";
   const auto finish = [&](Predicted& predicted, const OptionalWhatIf& changes) {
     const auto [time, memory] = make_costs(shard, unmeasured, forecast.cost_source, changes);
-    predicted.terms.push_back(analytic::tensor_term(*time, shard.spec, shard.model, ranks));
+    predicted.terms.push_back(analytic::tensor_term(*time, shard.spec, shard.model, shard.tensor));
     add_tensor_ranks(predicted, subject);
   };
   finish(forecast.predicted, {});
-  if (what_if) finish(*outlook.changed, what_if);
+  if (what_if) finish(*outlook->changed, what_if);
   return outlook;
+}
+
+std::optional<Outlook> quick_outlook_of(const Subject& subject, const Knowledge& knowledge) {
+  try {
+    if (auto outlook = shortened(subject, knowledge, {})) return outlook;
+  } catch (const Error& error) {
+    // What stands for the plan may be too long as well.
+    if (error.code() != ExitCode::usage) throw;
+  }
+  if (is_large(subject)) return std::nullopt;
+  return outlook_of(subject, knowledge, {});
 }
 
 }  // namespace
 
 Outlook make_outlook(const SelectedCase& chosen, const Knowledge& knowledge, const OptionalWhatIf& what_if) {
   const Subject subject = look_up(chosen);
-  return subject.spec.tp > 1 ? tensor_outlook(subject, knowledge, what_if) : outlook_of(subject, knowledge, what_if);
+  const auto of_whole = [&](const Subject& whole, const Knowledge& known) { return outlook_of(whole, known, what_if); };
+  if (subject.spec.tp == 1) return of_whole(subject, knowledge);
+  return tensor_outlook(subject, knowledge, what_if, of_whole).value();
 }
 
 std::optional<Outlook> quick_outlook(const SelectedCase& chosen, const Knowledge& knowledge) {
   const Subject subject = look_up(chosen);
-  if (!is_large(subject.spec)) return outlook_of(subject, knowledge, {});
-  try {
-    return shortened(subject, knowledge, {});
-  } catch (const Error& error) {
-    // What stands for the plan may be too long as well.
-    if (error.code() != ExitCode::usage) throw;
-    return std::nullopt;
-  }
+  if (subject.spec.tp == 1) return quick_outlook_of(subject, knowledge);
+  return tensor_outlook(subject, knowledge, {}, quick_outlook_of);
 }
 
 }  // namespace parabench::suite

@@ -23,8 +23,8 @@ struct Outlook {
 Outlook make_outlook(const SelectedCase& chosen, const Knowledge& knowledge,
                      const std::optional<analytic::WhatIf>& what_if = {});
 
-/// The same of a case without the key tp, and only where it takes no more than a second or two: nullopt where the case
-/// is as large as that and a long plan has to be written.
+/// The same only where it takes no more than a second or two: nullopt where the case is as large as that and a long
+/// plan has to be written.
 std::optional<Outlook> quick_outlook(const SelectedCase& chosen, const Knowledge& knowledge);
 
 }  // namespace parabench::suite

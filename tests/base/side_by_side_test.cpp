@@ -36,6 +36,19 @@ TEST(SideBySide, PiecesRunAtTheSameTimeOnFewThreads) {
   EXPECT_LE(threads.size(), 4U);
 }
 
+TEST(SideBySide, PiecesWithinAPieceStayOnItsThread) {
+  std::atomic<int> done = 0, elsewhere = 0;
+  side_by_side(8, [&](std::size_t) {
+    const std::thread::id here = std::this_thread::get_id();
+    side_by_side(8, [&](std::size_t) {
+      ++done;
+      elsewhere += std::this_thread::get_id() != here;
+    });
+  });
+  EXPECT_EQ(done, 64);
+  EXPECT_EQ(elsewhere, 0);
+}
+
 TEST(SideBySide, TheLowestPieceThatFailsIsTold) {
   std::atomic<int> done = 0;
   try {

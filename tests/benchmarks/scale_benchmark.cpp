@@ -63,6 +63,9 @@ BENCHMARK_CAPTURE(
     ->Apply(one);
 BENCHMARK_CAPTURE(advise_on, mlp_128, "mlp[layers=128]/cifar10-synthetic/sequential/np:128/batch:512")->Apply(one);
 BENCHMARK_CAPTURE(advise_on, mlp_1024, "mlp[layers=1024]/cifar10-synthetic/sequential/np:1024/batch:4096")->Apply(one);
+BENCHMARK_CAPTURE(advise_on, mlp_on_1024_gpus,
+                  "mlp[layers=1024]/cifar10-synthetic/sequential/np:1024/batch:2048/device:cuda")
+    ->Apply(one);
 BENCHMARK_CAPTURE(advise_on, transformer_1024,
                   "transformer[layers=96,hidden=4096,heads=32]/tokens-synthetic/sequential/np:1024/batch:4096/"
                   "device:cuda/precision:bf16")

@@ -34,16 +34,27 @@ TEST_F(AdviseTest, TheFastestStandFirstWithTimeAndMemory) {
   }
   EXPECT_THAT(text.out, HasSubstr(advice["candidates"][0]["id"].get<std::string>()));
   EXPECT_EQ(advice["simulated"], advice["candidates"].size()) << "so few ranks are simulated all";
-  EXPECT_THAT(ask({"--format", "csv"}).out,
-              StartsWith("id,strategy,trains_as_sequential,is_simulated,step_time_s,throughput_samples_per_s,"
-                         "peak_memory_bytes,on_front,cost_source,closed_form_step_time_s,"
-                         "closed_form_peak_memory_bytes\n" +
-                         advice["candidates"][0]["id"].get<std::string>() + ','));
+  EXPECT_THAT(
+      ask({"--format", "csv"}).out,
+      StartsWith("id,strategy,trains_as_sequential,has_executor,is_simulated,step_time_s,throughput_samples_per_s,"
+                 "peak_memory_bytes,on_front,cost_source,closed_form_step_time_s,"
+                 "closed_form_peak_memory_bytes\n" +
+                 advice["candidates"][0]["id"].get<std::string>() + ','));
   const json& first = advice["candidates"][0];
   EXPECT_GT(first["closed_form"]["step_time_s"], 0);
   EXPECT_GT(first["closed_form"]["peak_memory_bytes"], 0);
   EXPECT_FALSE(first.contains("strategy")) << "it is among the parameters";
-  EXPECT_EQ(first.size(), 10u);
+  EXPECT_EQ(first.size(), 11u);
+}
+
+TEST_F(AdviseTest, WhatDividesLayersIsMarkedAsNotRun) {
+  const Outcome text =
+      run({"advise", "--model", "transformer[layers=8,hidden=1024,heads=16]", "--dataset", "tokens-synthetic", "--np",
+           "4", "--batch", "16", "--keys", "device:cuda", "--hardware", "h100-sxm", "--rows", "400"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("80GiB a rank"), HasSubstr("/tp:2 "), HasSubstr("\ntp: what it would take")));
+  EXPECT_THAT(ask({}).out, testing::Not(HasSubstr("tp:")));
+  EXPECT_THAT(ask({"--keys", "tp:2"}).err, HasSubstr("keys that advise does not choose itself"));
 }
 
 TEST_F(AdviseTest, KeysHoldForAllCandidates) {

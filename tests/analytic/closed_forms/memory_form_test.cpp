@@ -22,7 +22,7 @@ TEST(MemoryForm, HoldsWhatTheReplayOfEveryRowDoes) {
     bool has_one = false;
     const Sizes sizes(wide_chain(16));
     const plan::Plan window = plan::unroll(plan, plan.asynchronous ? 12 : 2);
-    const auto replayed = peak_memories(window, sizes, costs, simulate(window, costs));
+    const auto replayed = peak_memories(window, sizes, costs, simulate(window, costs), std::ssize(plan.ranks));
     for (Rank rank(0); rank.value < std::ssize(plan.ranks); ++rank) {
       const auto form = memory_form(plan, sizes, costs, rank);
       EXPECT_EQ(form.has_value(), plan.spec.recompute == Recompute::none || !row.splits_backwards()) << row.name;

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 
+#include "analytic/hardware/hardware.h"
 #include "base/case_id.h"
 #include "base/error.h"
 #include "suite/advise/candidates.h"
@@ -44,7 +46,7 @@ TEST_P(AdviseOf, SimulatesTheBestOfAllCandidates) {
 
 INSTANTIATE_TEST_SUITE_P(Questions, AdviseOf,
                          testing::Values(small, resnet, small + "/device:emulated",
-                                         "mlp[layers=12]/cifar10-synthetic/sequential/np:12/batch:48"));
+                                         "mlp[layers=6]/cifar10-synthetic/sequential/np:6/batch:24"));
 
 TEST(Advise, TheFastestStandFirstAndNothingBeatsTheFront) {
   const Advice advice = advise(ask(resnet), nothing_measured);
@@ -85,7 +87,7 @@ TEST(Advise, ALimitThatNothingKeepsIsRefusedWithTheSmallestNeed) {
 
 TEST(Advise, AnswersForAThousandRanks) {
   const Advice advice =
-      advise(ask("mlp[layers=1024]/cifar10-synthetic/sequential/np:1024/batch:2048/device:cuda"), nothing_measured);
+      advise(ask("mlp[layers=64]/cifar10-synthetic/sequential/np:1024/batch:2048/device:cuda"), nothing_measured);
   EXPECT_GT(advice.possible, 100);
   EXPECT_GT(advice.fitting.front().chosen.spec.np, 1);
 }
@@ -100,8 +102,49 @@ TEST(Advise, AQuestionThatNoStrategyTrainsIsRefusedForItsOwnReason) {
     }
     return "nothing";
   };
-  EXPECT_THAT(refusal("tp:2"), testing::StartsWith("tp: got '2', expected 1"));
+  EXPECT_THAT(refusal("executor:futurized/device:cuda"), testing::StartsWith("executor: got 'futurized'"));
   EXPECT_THAT(refusal("prefetch:2"), testing::StartsWith("batch: got '4'")) << "zero3 reads the key";
+}
+
+const std::string blocks = "transformer[layers=8,hidden=1024,heads=16]/tokens-synthetic/sequential/np:16/batch:64";
+const std::string on_gpus = "/device:cuda/precision:bf16";
+
+/// How many ranks divide layers in candidates that were simulated.
+std::set<int> divisions(const Advice& advice) {
+  std::set<int> found;
+  for (const Candidate& one : advice.fitting)
+    if (one.is_simulated) found.insert(one.chosen.spec.tp);
+  return found;
+}
+
+TEST(Advise, GpusOfAHostMayDivideTheBlocksOfATransformer) {
+  const Knowledge h100{analytic::find_hardware("h100-sxm").machine};
+  const Advice advice = advise(ask(blocks + on_gpus), h100);
+  const std::set<int> found = divisions(advice);
+  EXPECT_TRUE(found.contains(2));
+  EXPECT_LE(*found.rbegin(), 8) << "a host has eight GPUs";
+  for (const Candidate& one : advice.fitting) {
+    EXPECT_EQ(one.has_executor(), one.chosen.spec.tp == 1);
+    if (!one.is_simulated || one.has_executor()) continue;
+    const Outlook outlook = make_outlook(one.chosen, h100);
+    EXPECT_NEAR(one.step_time_s, outlook.forecast.predicted.step_time_s, 1e-9)
+        << one.chosen.id << ", as predict has it";
+    EXPECT_EQ(one.peak_bytes, largest_peak_bytes(outlook.forecast.predicted)) << one.chosen.id;
+    EXPECT_NEAR(one.form.step_time_s / one.step_time_s, 1, 0.6) << one.chosen.id;
+  }
+  EXPECT_EQ(divisions(advise(ask("mlp[layers=8]/cifar10-synthetic/sequential/np:16/batch:64" + on_gpus), h100)),
+            std::set{1});
+  EXPECT_EQ(divisions(advise(ask(blocks), nothing_measured)), std::set{1}) << "ranks share the cores of a CPU";
+}
+
+TEST(Advise, ARankHasTheMemoryOfAGpu) {
+  Knowledge small_gpu{analytic::find_hardware("v100-sxm-32gb").machine};
+  const Question question = ask(blocks + "/device:cuda");
+  EXPECT_EQ(advise(question, small_gpu).memory, Bytes{32LL << 30});
+  EXPECT_EQ(advise(ask(blocks + "/device:cuda", Bytes{40LL << 30}), small_gpu).memory, Bytes{40LL << 30});
+  EXPECT_FALSE(advise(ask(blocks), small_gpu).memory);
+  small_gpu.machine.gpus.front().memory_bytes = 5LL << 30;
+  for (const Candidate& one : advise(question, small_gpu).fitting) EXPECT_LE(one.peak_bytes, 5LL << 30);
 }
 
 TEST(Advise, CasesThatDifferInWhoHoldsStatesAreSimulatedTogether) {

@@ -96,13 +96,6 @@ std::optional<double> paired_noise(const Records& records) {
   return std::max(of_rounds, standard_error_of_passes(records));
 }
 
-/// Of the launch that told the most; nullopt where none tells.
-std::optional<double> most_of_launches(const Record& record, std::optional<double> Canary::*told) {
-  std::optional<double> most = record.paired_canary ? *record.paired_canary.*told : std::nullopt;
-  for (const Canary& canary : record.measured->canaries) most = std::max(most, canary.*told);
-  return most;
-}
-
 /// Part by part, their median.
 Breakdown median_parts(std::span<const Breakdown> all) {
   Breakdown medians;
@@ -163,11 +156,7 @@ void require_machine(const ResultsFile& pass, std::string_view machine) {
                     "keep each machine's passes in folders of their own, and judge these apart");
 }
 
-bool is_known_undisturbed(const JudgedCase& one) {
-  const bool is_known = one.stolen || one.core_spread;
-  return is_known && one.stolen.value_or(0) <= disturbing_steal_share &&
-         one.core_spread.value_or(1) <= disturbing_core_spread;
-}
+bool is_known_undisturbed(const JudgedCase& one) { return one.disturbance.is_known() && !one.disturbance.is_large(); }
 
 std::optional<double> ddlbench_step_time(const Predicted& predicted) {
   for (const auto& [name, seconds] : predicted.second_opinion_step_time_s)
@@ -197,9 +186,8 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
       return r.error->adjusted ? std::optional(r.error->adjusted->relative) : std::nullopt;
     });
     one.noise = noise_of(records);
-    one.stolen = median_of(records, [](const Record& r) { return most_of_launches(r, &Canary::steal_share); });
-    one.core_spread =
-        median_of(records, [](const Record& r) { return most_of_launches(r, &Canary::matrix_product_spread); });
+    one.disturbance = {median_of(records, [](const Record& r) { return disturbance_of(r).steal_share; }),
+                       median_of(records, [](const Record& r) { return disturbance_of(r).core_spread; })};
     if (const auto alone = per_rank_s(one.parameters, cases); alone && one.parameters.np > 1)
       one.per_rank = *alone / one.measured_s - 1;
     one.ddlbench = median_of(records, [](const Record& r) {

@@ -9,17 +9,10 @@
 #include <vector>
 
 #include "base/case.h"
+#include "results/disturbance.h"
 #include "results/file.h"
 
 namespace parabench::results {
-
-/// Where a hypervisor kept more of a host's core time than this while a case ran, its error tells little of the model:
-/// ranks that wait for each other all wait for the one that lost its core, while the chains that the prediction is made
-/// of lose less.
-inline constexpr double disturbing_steal_share = 0.05;
-/// The same where a product in the cache took more than so many times as long at one time of a launch as at another
-/// (Canary::matrix_product_spread): rounds and steps had cores of different speeds.
-inline constexpr double disturbing_core_spread = 1.25;
 
 /// One case over all passes in which it counts. Errors are (predicted - measured) / measured, of several passes their
 /// median.
@@ -40,8 +33,7 @@ struct JudgedCase {
   std::optional<double> ddlbench;          ///< of DDLBench's equations (Jansen 2020), where they have one
   std::optional<double> held_out;          ///< the forecast's without what was measured at the case's own samples
   std::optional<double> stale;             ///< the forecast's from a calibration that is two hours older, or more
-  std::optional<double> stolen;            ///< of core time while it ran, as Canary::steal_share tells
-  std::optional<double> core_spread;       ///< slowest over fastest time of a product in the cache, meanwhile
+  Disturbance disturbance;                 ///< while it ran
   std::string choice;  ///< "picked" where predicted, "best" where measured to be the fastest of its group, or both
   /// Part of a step that is missed most, "backward -12 ms": in paired rounds, as the median, over them and over passes,
   /// of what it is in the mean over ranks; without such rounds by the forecast of the last pass on any rank. "" where
@@ -49,7 +41,7 @@ struct JudgedCase {
   std::string largest_term;
 };
 
-/// Whether something is known of the cores while the case ran, and nothing of that is above the two constants.
+/// Whether something is known of the cores while the case ran, and nothing of that is large.
 bool is_known_undisturbed(const JudgedCase& one);
 
 /// By DDLBench's equations, which are among the second opinions; nullopt where they have none.

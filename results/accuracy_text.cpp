@@ -61,10 +61,10 @@ void add_means(std::string& text, std::string_view heading, std::span<const Judg
 /// "" where nothing is known to have disturbed it.
 std::string disturbance_text(const JudgedCase& one) {
   std::string text;
-  if (one.stolen > disturbing_steal_share)
-    text += fmt::format("; {} of the cores' time stolen", human_share(*one.stolen));
-  if (one.core_spread > disturbing_core_spread)
-    text += fmt::format("; cores {:.2f} times as slow at times", *one.core_spread);
+  if (one.disturbance.steal_share > disturbing_steal_share)
+    text += fmt::format("; {} of the cores' time stolen", human_share(*one.disturbance.steal_share));
+  if (one.disturbance.core_spread > disturbing_core_spread)
+    text += fmt::format("; cores {:.2f} times as slow at times", *one.disturbance.core_spread);
   return text;
 }
 
@@ -105,8 +105,8 @@ const std::array columns = {
     Column{"paired_noise", [](const JudgedCase& one) { return known(one.paired_noise); }},
     Column{"adjusted", [](const JudgedCase& one) { return known(one.adjusted); }},
     Column{"noise", [](const JudgedCase& one) { return known(one.noise); }},
-    Column{"stolen", [](const JudgedCase& one) { return known(one.stolen); }},
-    Column{"core_spread", [](const JudgedCase& one) { return known(one.core_spread); }},
+    Column{"stolen", [](const JudgedCase& one) { return known(one.disturbance.steal_share); }},
+    Column{"core_spread", [](const JudgedCase& one) { return known(one.disturbance.core_spread); }},
     Column{"peak_memory", [](const JudgedCase& one) { return known(one.memory); }},
     Column{"resident_memory", [](const JudgedCase& one) { return known(one.resident); }},
     Column{"time_over_ranks", [](const JudgedCase& one) { return known(one.per_rank); }},

@@ -41,14 +41,14 @@ struct Advice {
   std::string gap;
 };
 
-/// Ranks candidate_cases() by case_form(), of transformers on GPUs that nobody measured also those whose blocks 2, 4, ...
-/// ranks of a host divide (tensor_subject()), and simulates the best 1024 / np, at least 24 and at most 256, and the best
-/// of every strategy (quick_outlook; what is too large for that has its closed form alone, corrected by as much as that
-/// of the same case with whole states is off, where this one is simulated); those that differ in zero alone count as
-/// one, and with a limit those come first whose closed form keeps it. All by one source of costs, so that they can be
-/// compared: the calibration, where it has what the candidates need, else the data sheet. Throws usage_error where the
-/// question is malformed, where no strategy can train it, with Candidates::refusal, and where none of them keeps the
-/// limit, with the smallest.
+/// Ranks candidate_cases() by case_form(), of transformers on GPUs that nobody measured also those whose blocks 2, 4,
+/// ... ranks of a host divide (tensor_subject()), and simulates the best 1024 / np, at least 24 and at most 256, and
+/// the best of every strategy (quick_outlook; what is too large for that has its closed form alone, corrected by as
+/// much as that of the same case with whole states is off, where this one is simulated); those that differ in zero
+/// alone count as one, and with a limit those come first whose closed form keeps it. All by one source of costs, so
+/// that they can be compared: the calibration, where it has what the candidates need, else the data sheet. Throws
+/// usage_error where the question is malformed, where no strategy can train it, with Candidates::refusal, and where
+/// none of them keeps the limit, with the smallest.
 Advice advise(const Question& question, const Knowledge& knowledge);
 
 }  // namespace parabench::suite

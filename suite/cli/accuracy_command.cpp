@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "analytic/calibration/machine.h"
+#include "base/called.h"
 #include "base/counted.h"
 #include "base/error.h"
 #include "results/accuracy_markdown.h"
@@ -113,6 +114,25 @@ std::vector<Pass> passes_of(const AccuracyOptions& options) {
   return passes;
 }
 
+/// Why predictions of a pass stay those of the program that ran it.
+void note_missing(const std::vector<Pass>& passes, Progress& progress) {
+  std::string folder;
+  int number = 0;
+  for (const Pass& pass : passes) {
+    number = pass.folder == folder ? number + 1 : 1;
+    folder = pass.folder;
+    const auto note = [&](std::string_view which, std::string_view missing) {
+      progress.note(
+          fmt::format("{}: {} of pass {} stay those of the program that ran it: {}", folder, which, number, missing));
+    };
+    const auto is_paired = [](const results::Record& record) { return !record.paired.empty(); };
+    if (!pass.calibration)
+      note("predictions", "it has no calibration file");
+    else if (!fs::exists(pass.rounds) && std::ranges::any_of(pass.results.records, is_paired))
+      note("predictions of rounds", "these are no longer there");
+  }
+}
+
 /// Throws usage_error for folders without a pass to judge, and for one that is there twice.
 void require_passes(const std::vector<std::string>& folders) {
   std::set<fs::path> seen;
@@ -172,6 +192,7 @@ void check(const AccuracyOptions& options) {
 ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start) {
   const ExitCode code = options.judge ? ExitCode::ok : run_passes(options, start);
   std::vector<Pass> passes = passes_of(options);
+  note_missing(passes, start.progress);
   pair_again(passes);
   std::vector<results::ResultsFile> files;
   for (const Pass& pass : passes) files.push_back(pass.results);
@@ -181,6 +202,10 @@ ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start) {
     for (const SelectedCase& one : select(options.selection, find_set("accuracy").cases())) chosen.insert(one.id);
     std::erase_if(cases, [&](const results::JudgedCase& one) { return !chosen.contains(one.id); });
   }
+  if (cases.empty() && code == ExitCode::ok)
+    throw Error(ExitCode::nothing_matched, "accuracy", options.out.front(),
+                options.selection.empty() ? "passes with a case that counts" : "passes in which a chosen case counts",
+                to_type(fmt::format("report {} shows why cases do not count", pass_file(options.out.front(), 1))));
   const std::vector<Ablation> ablations = judge_again(cases, passes, options.ablate);
   note_closures(cases);
   const std::vector<Choice> choices = judge_choices(cases);

@@ -13,6 +13,7 @@
 #include "base/units_text.h"
 #include "suite/cli/options.h"
 #include "suite/cli/predictions.h"
+#include "suite/launch/launcher.h"
 #include "suite/machine/knowledge.h"
 #include "suite/machine/staleness.h"
 #include "suite/protocol/command.h"
@@ -90,7 +91,7 @@ std::string too_large_for_gpus(const analytic::MachineInfo& machine, const Case&
 
 void add_options(CLI::App& app, PredictOptions& options) {
   app.add_option("CASE", options.cases, "Case ids")->required()->type_name("");
-  app.add_option("--what-if", options.what_if, what_if_help())->type_name("NAME=CHANGE,...");
+  app.add_option("--what-if", options.what_if, what_if_help())->join(',')->type_name("NAME=CHANGE,...");
   app.add_option("--hardware", options.hardware,
                  fmt::format("Predict for the machine of a data sheet: a file in JSON, or one of {}", shipped_names()))
       ->type_name("FILE|NAME");
@@ -99,6 +100,7 @@ void add_options(CLI::App& app, PredictOptions& options) {
          fmt::format("Every combination of these values of keys, model, dataset or strategy, up to {}, each a "
                      "row, impossible ones with their reason; np=2..16 is 2, 4, 8, 16, and np=2..6+2 is 2, 4, 6",
                      most_swept))
+      ->join(',')
       ->type_name("KEY=VALUES,...");
   app.add_option_function<std::string>(
          "--format",
@@ -125,8 +127,8 @@ void check(const PredictOptions& options) { check_target(options.hardware, optio
 ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   PredictionSetting setting;
   setting.hosts = options.hosts;
-  if (!options.what_if.empty()) setting.what_if = parse_what_if(options.what_if);
-  if (!options.sweep.empty()) setting.axes = parse_sweep(options.sweep);
+  if (options.what_if) setting.what_if = parse_what_if(*options.what_if);
+  if (options.sweep) setting.axes = parse_sweep(*options.sweep);
   const bool sweeps = !setting.axes.empty();
   const std::vector<SelectedCase> cases = chosen_cases(options, setting.axes);
 
@@ -137,13 +139,13 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   set_hosts(knowledge, options.hosts);
 
   Output output(options.format.value_or(sweeps ? PredictFormat::csv : PredictFormat::text), setting, start.out);
-  bool guessed = false;
+  std::vector<std::string> guessed;
   std::vector<std::string> dates;
   for (const SelectedCase& chosen : cases) {
     Prediction prediction{.chosen = chosen, .outlook = {}, .reason = ""};
     try {
       prediction = predict_one(chosen, knowledge, options, setting);
-      guessed = guessed || prediction.outlook->forecast.cost_source != "calibrated";
+      if (prediction.outlook->forecast.cost_source != "calibrated") guessed.push_back(chosen.id);
       dates.push_back(calibrated_on(prediction.outlook->forecast.predicted));
       const Forecast& forecast = prediction.outlook->forecast;
       for (const std::string& noted : {forecast.gap, too_large_for_gpus(machine, chosen.spec, forecast.predicted)})
@@ -156,9 +158,11 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   }
   output.finish();
   note_age(dates, file, start.progress);
-  if (guessed && setting.hardware.empty())
-    start.progress.note("costs are from the data sheet where marked; " +
-                        to_type("calibrate CASE measures the machine that it runs on"));
+  if (!guessed.empty() && setting.hardware.empty())
+    start.progress.note(
+        fmt::format("costs are from the data sheet where marked; {}",
+                    to_type(fmt::format("calibrate {} measures the machine that it runs on",
+                                        guessed.size() == 1 ? shell_line({guessed.front()}) : "CASE"))));
   return ExitCode::ok;
 }
 

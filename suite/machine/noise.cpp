@@ -9,7 +9,7 @@
 #include "base/counted.h"
 #include "base/processor_ticks.h"
 #include "base/units_text.h"
-#include "results/accuracy.h"
+#include "results/disturbance.h"
 #include "results/summary.h"
 #include "suite/machine/small_step.h"
 

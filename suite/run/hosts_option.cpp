@@ -22,6 +22,7 @@ void check_hosts(const Case& spec, int hosts, const analytic::MachineInfo& machi
     throw usage_error("--hosts", std::to_string(hosts), expected, hint);
   };
   const bool by_sheet = machine.sheet.has_value(), on_gpus = analytic::measured_device(spec) == DeviceKind::cuda;
+  if (hosts > spec.np) refuse(fmt::format("at most {} for np:{}, a rank on each", spec.np, spec.np), "give more ranks");
   if (hosts > 1) {
     if (is_emulated(spec))
       refuse("1 with device:emulated, whose ranks are threads of one host",

@@ -28,7 +28,8 @@ constexpr int warmup = protocol::default_warmup, steps = protocol::default_steps
 bool is_large(const Subject& subject) {
   const Case& spec = subject.spec;
   const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
-  return spec.np * subject.tensor > few_ranks || std::int64_t{strategy.stages(spec)} * strategy.pieces(spec) > few_passes;
+  return spec.np * subject.tensor > few_ranks ||
+         std::int64_t{strategy.stages(spec)} * strategy.pieces(spec) > few_passes;
 }
 
 /// Times of so many passes take a gigabyte, predictions of so many ranks as much.

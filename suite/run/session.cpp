@@ -10,6 +10,7 @@
 #include "base/called.h"
 #include "base/counted.h"
 #include "parallelism/plan/strategies/peer.h"
+#include "results/disturbance.h"
 #include "results/fom.h"
 #include "results/table.h"
 #include "suite/launch/placements.h"
@@ -194,6 +195,8 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
   CaseSeries series(options, cases, knowledge, workplace, journal ? &*journal : nullptr);
   const bool written = run_series(series, cases.size(), journal, before, options, workplace, results);
   report(results, options, out);
+  if (const std::string text = results::disturbance_text(results.records); !text.empty())
+    progress.note(fmt::format("{}; {}", text, to_type("doctor --noise 30s says how far it varies")));
   note_files(options, workplace.traces, progress);
   const ExitCode code = written ? series.code() : ExitCode::environment;
   if (options.fom) {

@@ -70,16 +70,16 @@ TEST(Accuracy, TellsWhatAHypervisorTookWhileACaseRan) {
     return judged_cases(std::vector{file});
   };
   for (const JudgedCase& one : cases_of(0.3)) {
-    EXPECT_EQ(one.stolen, one.id == gpipe ? 0.3 : 0.02);
+    EXPECT_EQ(one.disturbance.steal_share, one.id == gpipe ? 0.3 : 0.02);
     EXPECT_EQ(undisturbed->of(one), one.id == gpipe ? std::nullopt : one.paired) << one.id;
   }
   EXPECT_THAT(accuracy_text(cases_of(0.3)), HasSubstr("; 30.0 % of the cores' time stolen\n"));
   EXPECT_THAT(accuracy_text(cases_of(0.04)), testing::Not(HasSubstr("stolen")));
-  EXPECT_EQ(cases_of(std::nullopt)[0].stolen, 0.01) << "of the launch that tells";
+  EXPECT_EQ(cases_of(std::nullopt)[0].disturbance.steal_share, 0.01) << "of the launch that tells";
   for (Record& record : file.records) record.measured->canaries.clear();
   const JudgedCase untold = cases_of(std::nullopt)[0];
   EXPECT_EQ(untold.id, gpipe);
-  EXPECT_FALSE(untold.stolen);
+  EXPECT_FALSE(untold.disturbance.steal_share);
   EXPECT_FALSE(undisturbed->of(untold)) << "nobody knows";
 }
 
@@ -94,7 +94,7 @@ TEST(Accuracy, TellsWhenCoresWereSlowerAtTimes) {
   const auto undisturbed = std::ranges::find(error_kinds(), "paired undisturbed", &ErrorKind::name);
   const std::vector<JudgedCase> cases = judged_cases(std::vector{file});
   for (const JudgedCase& one : cases) {
-    EXPECT_EQ(one.core_spread, one.id == gpipe ? 1.75 : 1.125);
+    EXPECT_EQ(one.disturbance.core_spread, one.id == gpipe ? 1.75 : 1.125);
     EXPECT_EQ(undisturbed->of(one), one.id == gpipe ? std::nullopt : one.paired)
         << one.id << ": nothing is known stolen";
   }

@@ -16,6 +16,7 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 using AccuracyTest = FrontTest;
@@ -42,11 +43,10 @@ TEST_F(AccuracyTest, JudgesWhatIsThereForProgramsToo) {
   EXPECT_TRUE(judged["cases"][0]["paired"].is_number());
   EXPECT_EQ(judged["figures"]["forecast"]["cases"], 1);
   EXPECT_EQ(judged["figures"]["forecast"]["mean_ci95"], nullptr) << "of a single case";
-  EXPECT_TRUE(
-      json::parse(
-          run({"accuracy", small + "1f1b/np:2/batch:8", "--out", "acc", "--judge", "--format", "json"}).out)["cases"]
-          .empty())
-      << "of cases that are not chosen";
+  const Outcome others = run({"accuracy", small + "1f1b/np:2/batch:8", "--out", "acc", "--judge"});
+  EXPECT_EQ(others.code, 3);
+  EXPECT_THAT(others.err, AllOf(HasSubstr("expected passes in which a chosen case counts"),
+                                HasSubstr("report acc/pass-1.json shows why")));
   EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--format", "csv"}).out, StartsWith("id,passes,measured_s,"));
   EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--format", "markdown"}).out,
               AllOf(StartsWith("1 case in up to 1 pass; "), HasSubstr("\n| forecast | 1 | "),
@@ -102,6 +102,16 @@ TEST_F(AccuracyTest, KeepsPairedRoundsAndPredictsThemAnew) {
   EXPECT_EQ(run({"accuracy", "--out", "acc", "--judge"}).code, 2);
   std::filesystem::remove(rounds);
   EXPECT_NEAR(judged()["cases"][0]["paired"], recorded, 1e-9) << "as it was when it ran";
+}
+
+TEST_F(AccuracyTest, APassWithoutWhatItsPredictionsWereMadeFromIsNamed) {
+  ASSERT_EQ(run({"accuracy", gpipe, "--passes", "1", "--out", "acc", "--steps", "5"}).code, 0);
+  const std::vector<std::string> judge = {"accuracy", "--out", "acc", "--judge"};
+  EXPECT_THAT(run(judge).err, Not(HasSubstr("stay those")));
+  std::filesystem::remove_all(path("acc/pass-1.rounds"));
+  EXPECT_THAT(run(judge).err, HasSubstr("acc: predictions of rounds of pass 1 stay those of the program that ran it"));
+  std::filesystem::remove(path("acc/pass-1.calibration.json"));
+  EXPECT_THAT(run(judge).err, HasSubstr("pass 1 stay those of the program that ran it: it has no calibration file"));
 }
 
 TEST_F(AccuracyTest, PassesOfSeveralFoldersAreJudgedTogether) {

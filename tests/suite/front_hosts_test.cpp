@@ -45,6 +45,7 @@ TEST_F(HostsTest, AreRefusedWhereTheyMeanNothing) {
     EXPECT_THAT(refusal({command, copies + "/reduce:window"}),
                 AllOf(HasSubstr("expected 1 with reduce:window"), HasSubstr("try reduce:auto")));
     EXPECT_THAT(refusal({command, copies}, "0"), HasSubstr("--hosts: got '0'"));
+    EXPECT_THAT(refusal({command, copies}, "5"), HasSubstr("--hosts: got '5', expected at most 4 for np:4"));
   }
   EXPECT_THAT(refusal({"predict", "transformer[layers=2,hidden=64,heads=4]/tokens-synthetic/1f1b/np:4/batch:16/tp:2"}),
               HasSubstr("expected 1 with tp:2"));

@@ -172,6 +172,19 @@ TEST_F(PredictTest, ASweepAsJsonHasTheWholePredictions) {
   EXPECT_TRUE(all[0]["reason"].is_null());
 }
 
+TEST_F(PredictTest, OptionsThatJoinByCommasMayBeRepeatedAndAreNotEmpty) {
+  const std::vector<std::string> once = {"predict",           gpipe, "--what-if", "bandwidth=x2,latency=x2", "--sweep",
+                                         "np=2..4,batch=8,16"};
+  const std::vector<std::string> twice = {"predict",    gpipe,     "--what-if", "bandwidth=x2", "--what-if",
+                                          "latency=x2", "--sweep", "np=2..4",   "--sweep",      "batch=8,16"};
+  EXPECT_EQ(run(twice).out, run(once).out);
+  for (const std::string option : {"--what-if", "--sweep"}) {
+    const Outcome refused = run({"predict", gpipe, option, ""});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, HasSubstr(option + ": got '', expected "));
+  }
+}
+
 TEST_F(PredictTest, ASweepThatExplodesIsRefused) {
   const Outcome outcome = run({"predict", gpipe, "--sweep", "np=1..1000+1,micro=1..1000+1"});
   EXPECT_EQ(outcome.code, 2);

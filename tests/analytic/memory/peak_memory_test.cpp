@@ -185,7 +185,7 @@ TEST(PeakMemory, OfAllRanksIsThatOfEachRank) {
   for (const plan::Plan& plan : {data_parallel(4, 4), gpipe(4, 4), test_plan(case_of("pipedream", 4, 4), 4, 8)}) {
     const plan::Plan window = plan.asynchronous ? plan : plan::unroll(plan, 3);
     const plan::Timeline timeline = simulate(window, costs);
-    const std::vector<MemoryUsage> all = peak_memories(window, sizes, costs, timeline, static_cast<int>(window.ranks.size()));
+    const std::vector<MemoryUsage> all = peak_memories(window, sizes, costs, timeline, window.spec.np);
     ASSERT_EQ(all.size(), 4u);
     for (int rank = 0; rank < 4; ++rank)
       EXPECT_EQ(all[rank], peak_memory(window, sizes, costs, timeline, Rank(rank))) << rank;

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_null.h"
+
 namespace parabench {
 namespace {
 
@@ -10,8 +12,6 @@ double time(const JsonReader& reader, std::string_view key) {
   if (!(seconds > 0)) throw reader.at(key).error("a time above 0");
   return seconds;
 }
-
-nlohmann::json known(const std::optional<double>& value) { return value ? nlohmann::json(*value) : nlohmann::json(); }
 
 std::optional<double> spread(const JsonReader& reader) {
   constexpr auto key = "matrix_product_spread";
@@ -23,9 +23,9 @@ std::optional<double> spread(const JsonReader& reader) {
 nlohmann::json to_json(const Canary& canary) {
   return {{"matrix_product_s", canary.matrix_product_s},
           {"triad_s", canary.triad_s},
-          {"steal_share", known(canary.steal_share)},
+          {"steal_share", null_if_absent(canary.steal_share)},
           {"involuntary_switches", canary.involuntary_switches},
-          {"matrix_product_spread", known(canary.matrix_product_spread)}};
+          {"matrix_product_spread", null_if_absent(canary.matrix_product_spread)}};
 }
 
 nlohmann::json to_json(const std::vector<Canary>& canaries) {

@@ -11,6 +11,7 @@
 #include "base/case_text.h"
 #include "base/columns.h"
 #include "base/counted.h"
+#include "base/json_null.h"
 #include "base/units_text.h"
 #include "results/table.h"
 
@@ -68,11 +69,6 @@ json noise_json(const std::optional<LaunchNoise>& noise) {
           {"degrees_of_freedom", noise->degrees_of_freedom}};
 }
 
-template <class T>
-json null_if_absent(const std::optional<T>& value) {
-  return value ? json(*value) : json();
-}
-
 json case_json(const CaseComparison& c) {
   return {{"id_a", c.id_a},
           {"id_b", c.id_b},
@@ -85,7 +81,7 @@ json case_json(const CaseComparison& c) {
           {"p", null_if_absent(c.p)},
           {"ratio_within_noise", c.noise ? json(std::exp(*c.noise)) : json()},
           {"verdict", to_text(c.verdict)},
-          {"reason", c.reason.empty() ? json() : json(c.reason)},
+          {"reason", null_if_empty(c.reason)},
           {"launches_to_settle", null_if_absent(c.launches_to_settle)}};
 }
 
@@ -154,7 +150,7 @@ json comparison_json(const FilesComparison& comparison, const CompareRules& rule
            {"verdicts", json::object()}};
   for (const WorkDifference& difference : comparison.allowed) {
     out["different_work"].push_back({{"name", to_text(difference.aspect)},
-                                     {"id", difference.id.empty() ? json() : json(difference.id)},
+                                     {"id", null_if_empty(difference.id)},
                                      {"a", difference.a},
                                      {"b", difference.b}});
   }

@@ -3,12 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_null.h"
+
 namespace parabench::results {
 namespace {
 
 using nlohmann::json;
 
-json null_if_empty(const std::string& text) { return text.empty() ? json() : json(text); }
 std::string text(const JsonReader& object, std::string_view key) { return object.find<std::string>(key).value_or(""); }
 
 json host_json(const Host& host) {

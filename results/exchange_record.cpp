@@ -5,15 +5,13 @@
 
 #include "base/canary_json.h"
 #include "base/case_text.h"
+#include "base/json_null.h"
 #include "base/statistics.h"
 
 namespace parabench::results {
 namespace {
 
 using nlohmann::json;
-
-json null_if_empty(const std::string& text) { return text.empty() ? json() : json(text); }
-json null_if_none(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
 json time_json(const std::optional<ExchangeTime>& time) {
   if (!time) return nullptr;
@@ -69,11 +67,11 @@ json to_json(const ExchangeRecord& record) {
           {"mpi_settings", null_if_empty(record.mpi_settings)},
           {"time_s", time_json(record.time_s)},
           {"canary", parabench::to_json(record.canaries)},
-          {"algorithm_bandwidth_bytes_per_s", null_if_none(algorithm_bandwidth(record))},
-          {"bus_bandwidth_bytes_per_s", null_if_none(bus_bandwidth(record))},
-          {"predicted_time_s", null_if_none(record.predicted_time_s)},
+          {"algorithm_bandwidth_bytes_per_s", null_if_absent(algorithm_bandwidth(record))},
+          {"bus_bandwidth_bytes_per_s", null_if_absent(bus_bandwidth(record))},
+          {"predicted_time_s", null_if_absent(record.predicted_time_s)},
           {"prediction", record.prediction},
-          {"time_error_relative", null_if_none(time_error(record))},
+          {"time_error_relative", null_if_absent(time_error(record))},
           {"reproduce", record.reproduce}};
 }
 

@@ -8,20 +8,12 @@
 #include "base/canary_json.h"
 #include "base/case_json.h"
 #include "base/case_text.h"
+#include "base/json_null.h"
 
 namespace parabench::results {
 namespace {
 
 using nlohmann::json;
-
-json null_if_empty(const std::string& text) { return text.empty() ? json() : json(text); }
-
-json null_if_zero(std::int64_t bytes) { return bytes == 0 ? json() : json(bytes); }
-
-template <class T>
-json null_if_absent(const std::optional<T>& value) {
-  return value ? json(*value) : json();
-}
 
 json to_json(const MemoryUsage& memory) {
   json out;

@@ -16,6 +16,7 @@
 #include "base/called.h"
 #include "base/canary_json.h"
 #include "base/case_text.h"
+#include "base/json_null.h"
 #include "base/json_reader.h"
 #include "parallelism/plan/state/state_layout.h"
 
@@ -251,7 +252,7 @@ json layers_to_json(const std::map<LayerKey, std::vector<LayerTiming>>& layers) 
 json launch_to_json(const Calibration& launch) {
   return {{"date", launch.date},
           {"software", launch.software},
-          {"ranks", launch.ranks ? json(*launch.ranks) : json()},
+          {"ranks", null_if_absent(launch.ranks)},
           {"canary", launch.canary ? parabench::to_json(*launch.canary) : json()},
           {"layers", layers_to_json(launch.layers)},
           {"all_reduce", curves_to_json(launch.all_reduce)},

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/json_null.h"
 #include "base/units_text.h"
 
 namespace parabench::analytic {
@@ -63,8 +64,6 @@ std::string constants_text(const Judgement& j) {
   return text + "\n";
 }
 
-json or_null(std::optional<double> value) { return value ? json(*value) : json(); }
-
 json json_of(const Judgement& j) {
   json tests = json::array(), constants = json::array();
   for (const JudgedRow& row : j.tests) {
@@ -81,9 +80,9 @@ json json_of(const Judgement& j) {
           {"p90_absolute_error", j.p90},
           {"max_absolute_error", j.max},
           {"median_ratio", j.median_ratio},
-          {"rank_correlation", or_null(j.rank_correlation)},
-          {"uncertainty", or_null(j.uncertainty)},
-          {"source_mean_absolute_error", or_null(j.source_mean)},
+          {"rank_correlation", null_if_absent(j.rank_correlation)},
+          {"uncertainty", null_if_absent(j.uncertainty)},
+          {"source_mean_absolute_error", null_if_absent(j.source_mean)},
           {"constants", constants},
           {"fit_rows", j.fit_rows},
           {"tests", tests}};

@@ -12,6 +12,7 @@
 #include "base/case_json.h"
 #include "base/case_text.h"
 #include "base/counted.h"
+#include "base/json_null.h"
 #include "base/units_text.h"
 #include "results/report/escape.h"
 #include "results/table.h"
@@ -127,7 +128,7 @@ json advice_json(const Question& question, const Advice& advice) {
           {"possible", advice.possible},
           {"impossible", advice.impossible},
           {"simulated", advice.simulated},
-          {"gap", advice.gap.empty() ? json() : json(advice.gap)},
+          {"gap", null_if_empty(advice.gap)},
           {"candidates", rows}};
 }
 

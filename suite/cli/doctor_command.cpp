@@ -12,6 +12,7 @@
 #include "base/case_text.h"
 #include "base/counted.h"
 #include "base/file.h"
+#include "base/json_null.h"
 #include "base/units_text.h"
 #include "results/context_json.h"
 #include "suite/cli/options.h"
@@ -188,7 +189,7 @@ json to_json(const Diagnosis& diagnosis) {
     checks.push_back({{"name", check.name},
                       {"status", to_text(check.status)},
                       {"found", check.found},
-                      {"advice", check.advice.empty() ? json() : json(check.advice)}});
+                      {"advice", null_if_empty(check.advice)}});
   }
   if (diagnosis.capabilities && diagnosis.capabilities->gpu) {
     for (const results::HostGpu& gpu : diagnosis.capabilities->gpu->gpus) gpus.push_back(results::to_json(gpu));

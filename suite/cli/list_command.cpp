@@ -8,6 +8,7 @@
 
 #include "base/called.h"
 #include "base/case_json.h"
+#include "base/json_null.h"
 #include "base/units_text.h"
 #include "suite/cases/catalogue.h"
 #include "suite/cli/options.h"
@@ -26,7 +27,7 @@ json to_json(const SelectedCase& chosen, const Listed& line) {
               {"model_parameters", line.model_parameters},
               {"ranks", chosen.spec.np},
               {"predicted", nullptr},
-              {"reason", line.impossible.empty() ? json() : json(line.impossible)}};
+              {"reason", null_if_empty(line.impossible)}};
   if (line.forecast) {
     result["predicted"] = {{"step_time_s", line.forecast->step_time_s},
                            {"peak_memory_bytes_per_rank", static_cast<double>(line.forecast->rank_bytes)},

@@ -13,6 +13,7 @@
 #include "base/case_key.h"
 #include "base/case_text.h"
 #include "base/columns.h"
+#include "base/json_null.h"
 #include "base/units_text.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/strategies/stage_widths.h"
@@ -275,7 +276,7 @@ void print_prediction(const Prediction& prediction, const PredictionSetting& set
 json prediction_json(const Prediction& prediction, const PredictionSetting& setting) {
   json out{{"id", prediction.chosen.id},
            {"parameters", parameters_json(prediction.chosen.spec)},
-           {"hardware", setting.hardware.empty() ? json() : json(setting.hardware)},
+           {"hardware", null_if_empty(setting.hardware)},
            {"hosts", setting.hosts > 0 ? json(setting.hosts) : json()},
            {"reason", prediction.outlook ? json() : json(prediction.reason)},
            {"plan", nullptr},
@@ -292,7 +293,7 @@ json prediction_json(const Prediction& prediction, const PredictionSetting& sett
     const auto times = ratio(forecast.predicted.step_time_s, prediction.outlook->changed->step_time_s);
     out["what_if"] = {{"changes", what_if_texts(*setting.what_if)},
                       {"predicted", results::to_json(*prediction.outlook->changed)},
-                      {"step_time_ratio", times ? json(*times) : json()}};
+                      {"step_time_ratio", null_if_absent(times)}};
   }
   return out;
 }

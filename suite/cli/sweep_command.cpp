@@ -13,6 +13,7 @@
 #include "base/called.h"
 #include "base/counted.h"
 #include "base/file.h"
+#include "base/json_null.h"
 #include "base/json_text.h"
 #include "base/writable.h"
 #include "results/summary.h"
@@ -110,7 +111,7 @@ json to_json(const CampaignFolder& campaign, const std::vector<CaseProgress>& ca
     list.push_back({{"id", one.entry.id},
                     {"folder", one.entry.folder},
                     {"state", to_text(one.state)},
-                    {"reason", one.reason.empty() ? json() : json(one.reason)}});
+                    {"reason", null_if_empty(one.reason)}});
   }
   return {{"campaign", campaign.campaign},
           {"system", campaign.system},

@@ -12,6 +12,7 @@
 #include "base/case_id.h"
 #include "base/case_key.h"
 #include "base/choice.h"
+#include "base/json_null.h"
 #include "base/json_text.h"
 #include "datasets/spec/dataset.h"
 #include "models/spec/nets/nets.h"
@@ -88,8 +89,6 @@ json to_json(const std::vector<ChoiceParameter>& parameters) {
   return list;
 }
 
-json text_or_null(std::string_view text) { return text.empty() ? json() : json(text); }
-
 /// All keys that a strategy reads besides those that every case has.
 std::string readers(const CaseKey& key) {
   if (!key.is_of_strategies()) return std::string(key.readers);
@@ -153,12 +152,12 @@ json to_json(const plan::Strategy& strategy) {
   return {{"name", strategy.name},
           {"family", to_text(strategy.family)},
           {"summary", strategy.summary},
-          {"paper", text_or_null(strategy.paper)},
+          {"paper", null_if_empty(strategy.paper)},
           {"ranks", to_text(strategy.ranks)},
           {"keys", strategy.keys},
           {"parameters", std::move(parameters)},
           {"stages_per_rank", fixed ? json(strategy.stages({})) : json()},
-          {"accepts", text_or_null(strategy.accepts)},
+          {"accepts", null_if_empty(strategy.accepts)},
           {"refused", refused_pairs(strategy)},
           {"synchronous", is_synchronous(strategy)},
           {"crossed", strategy.schedule.stages == plan::StageOrder::crossed},
@@ -166,7 +165,7 @@ json to_json(const plan::Strategy& strategy) {
           {"copies", strategy.uses("dp")},
           {"graph", strategy.uncapturable.empty()},
           {"schedule_from_file", strategy.from_file},
-          {"makespan", text_or_null(strategy.makespan.formula)}};
+          {"makespan", null_if_empty(strategy.makespan.formula)}};
 }
 
 std::string models_text() {
@@ -205,7 +204,7 @@ json to_json(const CaseKey& key) {
   return {{"name", key.name},
           {"type", to_text(key.type)},
           {"required", key.required},
-          {"default", text_or_null(default_text(key))},
+          {"default", null_if_empty(default_text(key))},
           {"accepts", accepted_text(key)},
           {"choices",
            key.choices.empty() ? json() : json(std::vector<std::string>(key.choices.begin(), key.choices.end()))},

@@ -242,7 +242,7 @@ constexpr std::array keys{
     key<&Case::tp>({.name = "tp",
                     .least = 1,
                     .help = "ranks that divide the matrix products of each block among themselves",
-                    .readers = "predict, of transformers",
+                    .readers = "predict and advise, of transformers",
                     .since = "1.12"}),
     key<&Case::lr>({.name = "lr",
                     .accepts = positive,

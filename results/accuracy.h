@@ -33,7 +33,7 @@ struct JudgedCase {
   std::optional<double> ddlbench;          ///< of DDLBench's equations (Jansen 2020), where they have one
   std::optional<double> held_out;          ///< the forecast's without what was measured at the case's own samples
   std::optional<double> stale;             ///< the forecast's from a calibration that is two hours older, or more
-  Disturbance disturbance;                 ///< while it ran
+  Disturbance disturbance;                 ///< while it ran, the median over passes
   std::string choice;  ///< "picked" where predicted, "best" where measured to be the fastest of its group, or both
   /// Part of a step that is missed most, "backward -12 ms": in paired rounds, as the median, over them and over passes,
   /// of what it is in the mean over ranks; without such rounds by the forecast of the last pass on any rank. "" where

@@ -59,7 +59,7 @@ void add_means(std::string& text, std::string_view heading, std::span<const Judg
 }
 
 /// "" where nothing is known to have disturbed it.
-std::string disturbance_text(const JudgedCase& one) {
+std::string disturbed_by(const JudgedCase& one) {
   std::string text;
   if (one.disturbance.steal_share > disturbing_steal_share)
     text += fmt::format("; {} of the cores' time stolen", human_share(*one.disturbance.steal_share));
@@ -81,7 +81,7 @@ void add_worst(std::string& text, std::span<const JudgedCase> cases, int worst) 
     text += fmt::format("  {} {:+.1f} %  {}{}  measured {}{}{}\n", one->paired ? "paired" : "forecast",
                         100 * of_the_model(*one), noise == "-" ? "" : "noise " + noise + "  ", one->id,
                         human_seconds(one->measured_s),
-                        one->largest_term.empty() ? "" : "; most in " + one->largest_term, disturbance_text(*one));
+                        one->largest_term.empty() ? "" : "; most in " + one->largest_term, disturbed_by(*one));
   }
 }
 

@@ -26,22 +26,23 @@ Disturbance disturbance_of(const Record& record) {
 
 std::string disturbance_text(std::span<const Record> records) {
   Disturbance most;
-  int measured = 0, disturbed = 0;
+  int known = 0, disturbed = 0;
   for (const Record& record : records) {
     if (!record.measured) continue;
     const Disturbance one = disturbance_of(record);
-    ++measured;
+    if (!one.is_known()) continue;
+    ++known;
     disturbed += one.is_large();
     most = {std::max(most.steal_share, one.steal_share), std::max(most.core_spread, one.core_spread)};
   }
   if (disturbed == 0) return "";
   std::vector<std::string> what;
   if (most.core_spread > disturbing_core_spread)
-    what.push_back(fmt::format("ran up to {:.2g} times as slow at one time as at another", *most.core_spread));
+    what.push_back(fmt::format("ran up to {:.2f} times as slow at one time as at another", *most.core_spread));
   if (most.steal_share > disturbing_steal_share)
     what.push_back(fmt::format("lost up to {} of their time to the hypervisor", human_share(*most.steal_share)));
   return fmt::format("in {} of {} the cores {}: times differ by what the machine did", disturbed,
-                     counted(measured, "case"), fmt::join(what, " and "));
+                     counted(known, "case"), fmt::join(what, " and "));
 }
 
 }  // namespace parabench::results

@@ -17,7 +17,6 @@ inline constexpr double disturbing_steal_share = 0.05;
 /// (Canary::matrix_product_spread): rounds and steps had cores of different speeds.
 inline constexpr double disturbing_core_spread = 1.25;
 
-/// Of the launch that told the most; nullopt where none tells.
 struct Disturbance {
   std::optional<double> steal_share;  ///< Canary::steal_share
   std::optional<double> core_spread;  ///< Canary::matrix_product_spread
@@ -25,10 +24,11 @@ struct Disturbance {
   /// Whether one of them is above its constant.
   bool is_large() const { return steal_share > disturbing_steal_share || core_spread > disturbing_core_spread; }
 };
-/// Of a record that was measured.
+/// Of a record that was measured, each of the launch that told the most; nullopt where none tells.
 Disturbance disturbance_of(const Record& record);
 
-/// "in 2 of 5 cases the cores were up to 2.3 times as slow at times, ..."; "" where no case was disturbed.
+/// "in 2 of 5 cases the cores ran up to 2.31 times as slow at one time as at another: ...", of the cases of which
+/// something is known; "" where none was disturbed.
 std::string disturbance_text(std::span<const Record> records);
 
 }  // namespace parabench::results

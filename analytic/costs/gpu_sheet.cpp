@@ -51,7 +51,7 @@ const GpuSheet& gpu_sheet(const GpuInfo* gpu) {
   static const GpuSheet& assumed = *by_name("A10");
   if (!gpu) return assumed;
   if (const GpuSheet* known = by_name(gpu->name)) return *known;
-  return *by_name(gpu->capability >= 90 ? "H100 PCIe" : gpu->capability >= 80 ? assumed.name : "T4");
+  return gpu->capability >= 90 ? *by_name("H100 PCIe") : gpu->capability >= 80 ? assumed : *by_name("T4");
 }
 
 std::string gpu_sheet_text(const GpuInfo* gpu) {

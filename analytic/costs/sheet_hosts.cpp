@@ -29,6 +29,19 @@ int ranks_per_host(const MachineInfo& machine, const Case& spec) {
   return hosts == 0 ? machine.gpus.front().count : (spec.np + hosts - 1) / hosts;
 }
 
+MachineInfo machine_of_shards(MachineInfo machine, int neighbours) {
+  if (machine.gpus.empty()) return machine;
+  const int before = machine.gpus.front().count;
+  for (GpuInfo& gpu : machine.gpus) gpu.count = std::max(1, gpu.count / neighbours);
+  if (!has_network(machine)) return machine;
+  HostNetwork& network = *machine.sheet->network;
+  const double part = static_cast<double>(machine.gpus.front().count) / before, nics = part * network.nics;
+  network.nics = std::max(1, static_cast<int>(nics));
+  network.bytes_per_s *= nics / network.nics;
+  if (network.racks) network.racks->uplink_bytes_per_s *= part;
+  return machine;
+}
+
 int sheet_host(const MachineInfo& machine, const Case& spec, const Placement& placement, Rank rank) {
   if (!placement.host_of_rank.empty()) return host_of(placement, rank);
   const int per_host = ranks_per_host(machine, spec);

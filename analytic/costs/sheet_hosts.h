@@ -15,6 +15,11 @@ namespace parabench::analytic {
 /// all.
 int ranks_per_host(const MachineInfo& machine, const Case& spec);
 
+/// The machine for ranks each of which stands for so many neighbours that do the same at the same time (key tp): a host
+/// holds so many fewer, of whose NICs, and of the uplink of its rack, each has a neighbour's part. Hosts hold all of a
+/// rank's neighbours, as far as they have GPUs for them.
+MachineInfo machine_of_shards(MachineInfo machine, int neighbours);
+
 /// A plan's `placement` where it has one; else as ranks_per_host() has it.
 int sheet_host(const MachineInfo& machine, const Case& spec, const Placement& placement, Rank rank);
 /// Racks hold consecutive hosts; 0 where there are none.

@@ -29,23 +29,26 @@ plan::Op sum_of(int layer) {
 
 class TensorTimes final : public TimesOf {
  public:
-  TensorTimes(std::unique_ptr<const TimeModel> passes, const Case& spec, Sizes sizes, int ranks)
-      : TimesOf(std::move(passes)), largest_(plan::largest_piece(spec)) {
+  TensorTimes(std::unique_ptr<const TimeModel> passes, std::unique_ptr<const TimeModel> sums, const Case& spec,
+              Sizes sizes, int ranks)
+      : TimesOf(std::move(passes)), sums_(std::move(sums)), largest_(plan::largest_piece(spec)) {
     // Pieces differ by one sample at most.
     for (int smaller = 0; smaller < 2; ++smaller) {
       const plan::Plan plan = layers_on(spec, sizes, ranks, std::max(1, largest_ - smaller));
-      std::vector<TimeParts>& sums = before_[smaller];
-      sums.emplace_back();
+      std::vector<TimeParts>& before = before_[smaller];
+      before.emplace_back();
       for (int layer = 0; layer < std::ssize(plan.segments); ++layer) {
         const int count = models::tensor_sums(sizes.model().layers[layer]);
-        TimeParts sum = sums.back();
-        if (count > 0) sum += static_cast<double>(count) * base_.parts(plan, Rank(0), sum_of(layer), 1);
-        sums.push_back(sum);
+        TimeParts sum = before.back();
+        if (count > 0) sum += static_cast<double>(count) * parts(plan, Rank(0), sum_of(layer), 1);
+        before.push_back(sum);
       }
     }
   }
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
+    const bool is_of_layer = plan::is_collective(op.kind) && plan.groups[op.group.value].axis == plan::Axis::tensor;
+    if (is_of_layer) return sums_->parts(plan, rank, op, busy_ranks);
     TimeParts parts = base_.parts(plan, rank, op, busy_ranks);
     if (!plan::is_pass(op.kind) || op.kind == plan::OpKind::backward_weight) return parts;
     const plan::Segment& segment = plan.segments[op.segment.value];
@@ -56,30 +59,32 @@ class TensorTimes final : public TimesOf {
   }
 
  private:
+  std::unique_ptr<const TimeModel> sums_;
   int largest_;
   std::vector<TimeParts> before_[2];  ///< [smaller]: sums of the layers before each, in one pass
 };
 
 }  // namespace
 
-std::unique_ptr<const TimeModel> tensor_times(std::unique_ptr<const TimeModel> passes, const Case& spec, Sizes sizes,
+std::unique_ptr<const TimeModel> tensor_times(std::unique_ptr<const TimeModel> passes,
+                                              std::unique_ptr<const TimeModel> sums, const Case& spec, Sizes sizes,
                                               int ranks) {
-  return std::make_unique<TensorTimes>(std::move(passes), spec, std::move(sizes), ranks);
+  return std::make_unique<TensorTimes>(std::move(passes), std::move(sums), spec, std::move(sizes), ranks);
 }
 
-Term tensor_term(const TimeModel& passes, const Case& spec, const Sizes& sizes, int ranks) {
+Term tensor_term(const TimeModel& times, const Case& spec, const Sizes& sizes, int ranks) {
   const plan::Plan plan = layers_on(spec, sizes, ranks, plan::largest_piece(spec));
   const auto& layers = sizes.model().layers;
   const auto layer = std::ranges::max_element(layers, {}, models::tensor_sums) - layers.begin();
   const int count = models::tensor_sums(layers[layer]);
   const plan::Op sum = sum_of(static_cast<int>(layer));
   return {.name = fmt::format("tensor_sums[{}]", layers[layer].name),
-          .value = 2 * count * passes.seconds(plan, Rank(0), sum, 1),
+          .value = 2 * count * times.seconds(plan, Rank(0), sum, 1),
           .unit = "s",
           .formula = fmt::format("{} all-reduces forward and {} backward, T({} bytes, {} ranks), which nothing hides",
                                  count, count, sizes.payload_bytes(plan, Rank(0), sum), ranks),
           .source = "Megatron-LM (Shoeybi et al. 2019), one micro-batch",
-          .cost_source = passes.link_source()};
+          .cost_source = times.link_source()};
 }
 
 }  // namespace parabench::analytic

@@ -12,12 +12,14 @@ namespace parabench::analytic {
 /// Another model's times of a model's shard (models::tensor_shard) with the sums that its `ranks` ranks make in each
 /// layer, between passes that wait for them: all-reduces of the layer's output, b s h elements, one in a forward and
 /// one in a backward for each pair of products (models::tensor_sums); of backwards in two parts in the first. `sizes`:
-/// of the shard. `spec`: of the case without the key tp, whose ranks stand for `ranks` each.
-std::unique_ptr<const TimeModel> tensor_times(std::unique_ptr<const TimeModel> passes, const Case& spec, Sizes sizes,
+/// of the shard. `spec`: of the case without the key tp, whose ranks stand for `ranks` each. `passes` places these
+/// (machine_of_shards()), `sums` the ranks that divide a layer, next to each other.
+std::unique_ptr<const TimeModel> tensor_times(std::unique_ptr<const TimeModel> passes,
+                                              std::unique_ptr<const TimeModel> sums, const Case& spec, Sizes sizes,
                                               int ranks);
 
-/// The sums of a layer that has most of them for the largest micro-batch, forward and backward together. `passes`: as
-/// above, or without the sums.
-Term tensor_term(const TimeModel& passes, const Case& spec, const Sizes& sizes, int ranks);
+/// The sums of a layer that has most of them for the largest micro-batch, forward and backward together. `times`: as
+/// above.
+Term tensor_term(const TimeModel& times, const Case& spec, const Sizes& sizes, int ranks);
 
 }  // namespace parabench::analytic

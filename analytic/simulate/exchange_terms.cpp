@@ -23,7 +23,7 @@ std::string lower(std::string_view words, char between) {
 }
 
 std::string shape_of(const TermList& terms, GroupId group) {
-  return to_text(group_shape(terms.plan.placement, terms.plan.groups[group.value].ranks));
+  return to_text(group_shape(terms.plan.placement, terms.counted.groups[group.value].ranks));
 }
 
 std::string_view between_hosts(const TermList& terms, Rank from, Rank to) {

@@ -41,7 +41,7 @@ std::string_view name_of(plan::OpKind kind) {
 
 /// Of the first such pass on the rank's lane: its piece through the whole stage.
 void pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind) {
-  const int all = plan::computing_ranks(terms.plan),
+  const int all = plan::computing_ranks(terms.counted),
             busy = std::min(all, ranks_beside(terms.plan.placement, rank, all));
   const plan::Op* first = nullptr;
   double sum = 0;

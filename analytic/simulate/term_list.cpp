@@ -13,8 +13,13 @@ std::string beside(std::string origin, const std::string& assumption) {
 
 }  // namespace
 
-TermList::TermList(const plan::Plan& plan_, const Sizes& sizes_, const TimeModel& time_)
-    : plan(plan_), sizes(sizes_), time(time_), holders(plan::holders(plan_)), source(time_.source()) {}
+TermList::TermList(const plan::Plan& plan_, const Sizes& sizes_, const TimeModel& time_, const plan::Plan& counted_)
+    : plan(plan_),
+      sizes(sizes_),
+      time(time_),
+      counted(counted_),
+      holders(plan::holders(plan_)),
+      source(time_.source()) {}
 
 void TermList::add(std::string name, double value, std::string unit, std::string formula, std::string origin) {
   terms.push_back({std::move(name), value, std::move(unit), std::move(formula), std::move(origin), source});

@@ -11,9 +11,10 @@
 
 namespace parabench::analytic {
 
-/// What terms are told of, and those told so far. Plan, sizes and time outlive it.
+/// What terms are told of, and those told so far. `counted`: the plan with all members of its groups, as in terms_of().
+/// Both plans, sizes and time outlive it.
 struct TermList {
-  TermList(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time);
+  TermList(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const plan::Plan& counted);
 
   void add(std::string name, double value, std::string unit, std::string formula, std::string origin);
   /// Of what moves over links, which may be another model's than the passes, such as `op` of `rank`.
@@ -25,6 +26,7 @@ struct TermList {
   const plan::Plan& plan;
   const Sizes& sizes;
   const TimeModel& time;
+  const plan::Plan& counted;
   std::vector<std::vector<Rank>> holders;  ///< by stage
   std::string source;                      ///< of the times
   std::vector<Term> terms;

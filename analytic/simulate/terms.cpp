@@ -162,7 +162,7 @@ void closed_forms(TermList& terms, const plan::Plan& counted, const MemoryModel&
 
 std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory,
                            std::span<const RankPredicted> ranks, double step_s, const plan::Plan& counted) {
-  TermList list(plan, sizes, time);
+  TermList list(plan, sizes, time, counted);
   for (StageId stage; stage.value < plan.stages; ++stage) {
     stage_terms(list, stage);
     server_terms(list, stage);

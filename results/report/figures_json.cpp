@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_null.h"
 #include "base/statistics.h"
 #include "results/context_json.h"
 
@@ -21,7 +22,6 @@ json number(double value, int digits = 6) {
   return std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr);
 }
 json number(const std::optional<double>& value) { return value ? number(*value) : json(); }
-json bytes(std::int64_t value) { return value == 0 ? json() : json(value); }
 json interval(const std::pair<double, double>& ends) { return json::array({number(ends.first), number(ends.second)}); }
 
 /// Which of `ranks` ranks are shown: all, or `most` of them, the first and the last included.
@@ -157,12 +157,12 @@ json row_json(const Report& report, const ReportRow& row, Shared& shared) {
     out["predicted_s"] = number(record.predicted->step_time_s);
     const auto ends = known_interval(*record.predicted);
     out["predicted_interval_s"] = ends ? interval(*ends) : json();
-    out["predicted_bytes"] = bytes(peak_bytes(*record.predicted));
+    out["predicted_bytes"] = null_if_zero(peak_bytes(*record.predicted));
   }
   if (record.measured) {
     out["measured_s"] = number(record.measured->step_time_s.median);
     out["measured_interval_s"] = interval(record.measured->step_time_s.ci95);
-    out["measured_bytes"] = bytes(peak_bytes(*record.measured));
+    out["measured_bytes"] = null_if_zero(peak_bytes(*record.measured));
     out["samples_per_s"] = number(record.measured->throughput_samples_per_s);
     out["breakdown"] = breakdown(record, shared.ranks_of_a_row);
   }

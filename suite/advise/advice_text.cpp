@@ -84,7 +84,11 @@ std::string csv_line(Cell cell) {
 }  // namespace
 
 std::string advice_text(const Question& question, const Advice& advice, int rows) {
-  const std::string limit = advice.memory ? fmt::format(", {} a rank", print_bytes(*advice.memory)) : "";
+  const std::string limit =
+      !advice.memory
+          ? ""
+          : fmt::format(", {} a rank", question.memory ? print_bytes(*question.memory)
+                                                       : human_bytes(static_cast<double>(advice.memory->value)));
   const std::string hosts = question.hosts > 1 ? fmt::format(" on {} hosts", question.hosts) : "";
   const std::string source = advice.fitting.front().cost_source;
   std::string text = fmt::format(

@@ -23,20 +23,31 @@ namespace {
 /// How many of the best are simulated: few ranks take milliseconds each.
 std::size_t best_of(int np) { return static_cast<std::size_t>(std::clamp(1024 / np, 24, 256)); }
 
+/// With a limit: closed forms leave out some of what a rank holds, so that those that keep it may exceed it.
+constexpr std::size_t smallest_simulated = 8;
+
 /// Of the case whose ranks share no states and which is the same in all else.
 std::string id_without_zero(Case spec) {
   spec.zero = 0;
   return to_id(spec);
 }
 
-/// The best, those that differ in zero alone as one, and of every strategy the best.
-std::vector<Candidate> to_simulate(const std::vector<Candidate>& candidates, std::size_t best) {
+/// The best, those that differ in zero alone as one, and of every strategy the best and the best that can run; of
+/// `smallest`, by their closed forms, as many.
+std::vector<Candidate> to_simulate(const std::vector<Candidate>& candidates, std::size_t best, std::size_t smallest) {
+  std::vector<const Candidate*> by_size;
+  for (const Candidate& one : candidates) by_size.push_back(&one);
+  smallest = std::min(smallest, by_size.size());
+  std::ranges::partial_sort(by_size, by_size.begin() + static_cast<std::ptrdiff_t>(smallest), {},
+                            [](const Candidate* one) { return one->form.peak_bytes; });
+  const std::set<const Candidate*> small(by_size.begin(), by_size.begin() + static_cast<std::ptrdiff_t>(smallest));
   std::vector<Candidate> chosen;
-  std::set<std::string> strategies, cases;
+  std::set<std::pair<std::string, bool>> strategies;
+  std::set<std::string> cases;
   for (const Candidate& one : candidates) {
     const std::string id = id_without_zero(one.chosen.spec);
-    const bool is_first = strategies.insert(one.chosen.spec.strategy.name).second;
-    if (!is_first && cases.size() >= best && !cases.contains(id)) continue;
+    const bool is_first = strategies.insert({one.chosen.spec.strategy.name, one.has_executor()}).second;
+    if (!is_first && cases.size() >= best && !cases.contains(id) && !small.contains(&one)) continue;
     cases.insert(id);
     chosen.push_back(one);
   }
@@ -84,6 +95,14 @@ void mark_front(std::vector<Candidate>& candidates) {
   }
 }
 
+Error too_large(const Question& question, Bytes limit, const Candidate& smallest) {
+  const std::string needed =
+      fmt::format("{} bytes or more, which {} is predicted to need", smallest.peak_bytes, smallest.chosen.id);
+  return question.memory ? usage_error("--memory", print_bytes(limit), needed, "try more ranks or a smaller batch")
+                         : usage_error("memory of a GPU", fmt::format("{} bytes", limit.value), needed,
+                                       "try more ranks, a smaller batch, or --memory for another limit");
+}
+
 std::optional<Bytes> limit_of(const Question& question, const analytic::MachineInfo& machine) {
   const analytic::GpuInfo* gpu = question.spec.device == DeviceKind::cuda ? analytic::largest_gpu(machine) : nullptr;
   return question.memory || !gpu ? question.memory : Bytes{gpu->memory_bytes};
@@ -97,18 +116,14 @@ Advice advise_by(const Question& question, const Knowledge& knowledge) {
                 .memory = limit_of(question, knowledge.machine),
                 .possible = static_cast<int>(candidates.cases.size()),
                 .impossible = candidates.impossible};
-  std::vector<Candidate> simulated =
-      to_simulate(ranked(subjects, candidates.cases, knowledge, advice.memory), best_of(question.spec.np));
+  std::vector<Candidate> simulated = to_simulate(ranked(subjects, candidates.cases, knowledge, advice.memory),
+                                                 best_of(question.spec.np), advice.memory ? smallest_simulated : 0);
   side_by_side(simulated.size(), [&](std::size_t i) { simulate(simulated[i], knowledge); });
   correct_by_twins(simulated);
   advice.simulated = static_cast<int>(std::ranges::count_if(simulated, &Candidate::is_simulated));
   if (advice.memory) {
     const Candidate& smallest = *std::ranges::min_element(simulated, {}, &Candidate::peak_bytes);
-    if (smallest.peak_bytes > advice.memory->value)
-      throw usage_error(
-          "--memory", print_bytes(*advice.memory),
-          std::to_string(smallest.peak_bytes) + " bytes or more, which " + smallest.chosen.id + " is predicted to need",
-          "try more ranks or a smaller batch");
+    if (smallest.peak_bytes > advice.memory->value) throw too_large(question, *advice.memory, smallest);
     std::erase_if(simulated, [&](const Candidate& one) { return one.peak_bytes > advice.memory->value; });
   }
   std::ranges::stable_sort(simulated, {}, &Candidate::step_time_s);
@@ -138,6 +153,13 @@ Advice advise(const Question& question, const Knowledge& knowledge) {
   Advice advice = advise_by(question, unmeasured);
   advice.gap = gap;
   return advice;
+}
+
+std::vector<SelectedCase> best_to_run(const Advice& advice, int count) {
+  std::vector<SelectedCase> chosen;
+  for (const Candidate& one : advice.fitting)
+    if (one.is_sequential && one.has_executor() && std::ssize(chosen) < count) chosen.push_back(one.chosen);
+  return chosen;
 }
 
 }  // namespace parabench::suite

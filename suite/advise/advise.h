@@ -12,7 +12,7 @@ namespace parabench::suite {
 
 struct Question {
   Case spec;                    ///< model, data set, np, batch, and the keys of all candidates (is_chosen_key aside)
-  std::optional<Bytes> memory;  ///< that a rank may use; nullopt: as much as the largest GPU has, on a CPU any amount
+  std::optional<Bytes> memory;  ///< that a rank may use; nullopt: what the largest GPU has, else any amount
   int hosts = 0;                ///< of --hosts, as the knowledge has them, to be told; 0: not given
 };
 
@@ -33,7 +33,7 @@ struct Candidate {
 struct Advice {
   std::vector<Candidate> fitting;  ///< the best of them, within the limit, the fastest first
   std::optional<Bytes> memory;     ///< the limit
-  int possible = 0;                ///< candidate_cases()
+  int possible = 0;                ///< candidates_of()
   int impossible = 0;
   int simulated = 0;
   /// What the calibration lacks, so that the data sheet predicts all candidates, and what to type; "" where it lacks
@@ -41,14 +41,17 @@ struct Advice {
   std::string gap;
 };
 
-/// Ranks candidate_cases() by case_form(), of transformers on GPUs that nobody measured also those whose blocks 2, 4,
-/// ... ranks of a host divide (tensor_subject()), and simulates the best 1024 / np, at least 24 and at most 256, and
-/// the best of every strategy (quick_outlook; what is too large for that has its closed form alone, corrected by as
-/// much as that of the same case with whole states is off, where this one is simulated); those that differ in zero
-/// alone count as one, and with a limit those come first whose closed form keeps it. All by one source of costs, so
-/// that they can be compared: the calibration, where it has what the candidates need, else the data sheet. Throws
-/// usage_error where the question is malformed, where no strategy can train it, with Candidates::refusal, and where
-/// none of them keeps the limit, with the smallest.
+/// Ranks candidates_of() the question by case_form(), and simulates the best 1024 / np, at least 24 and at most 256,
+/// the best of every strategy, also of those that have an executor, and with a limit the eight smallest, on up to four
+/// threads at a time (quick_outlook; what is too large for that has its closed form alone, corrected by as much as that
+/// of the same case with whole states is off, where this one is simulated); those that differ in zero alone count as
+/// one, and with a limit those come first whose closed form keeps it. All by one source of costs, so that they can be
+/// compared: the calibration, where it has what the candidates need, else the data sheet. Each simulation takes some
+/// ten MB, of the largest cases a gigabyte. Throws usage_error where the question is malformed, where no strategy can
+/// train it, with Candidates::refusal, and where none of them keeps the limit, with the smallest.
 Advice advise(const Question& question, const Knowledge& knowledge);
+
+/// The fastest that train as sequential training does, of those that have an executor.
+std::vector<SelectedCase> best_to_run(const Advice& advice, int count);
 
 }  // namespace parabench::suite

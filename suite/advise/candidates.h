@@ -31,8 +31,8 @@ struct Candidates {
 /// One rank alone, sequential, is among them.
 Candidates candidate_cases(const Case& question, const models::ModelSpec& model);
 
-/// Keys that candidate_cases() chooses; a question that has one of them, but for a `zero` above 0, would not be a
-/// question.
+/// Keys that candidate_cases() chooses, and tp, which candidates_of() does; a question that has one of them, but for a
+/// `zero` above 0, would not be a question.
 bool is_chosen_key(std::string_view key);
 
 /// Whether its steps are those of sequential training (plan::reference_of): it waits for all gradients, as they are,

@@ -1,16 +1,30 @@
 #include "suite/advise/divisions.h"
 
+#include <algorithm>
+
 #include "analytic/costs/sheet_hosts.h"
 #include "base/error.h"
 
 namespace parabench::suite {
+namespace {
+
+/// GPUs of a host, one to each rank; 1 where nobody knows them, where ranks share them, and where ranks were divided
+/// among hosts otherwise (--hosts).
+int gpus_of_host(const analytic::MachineInfo& machine, const Case& spec, int hosts) {
+  if (machine.gpus.empty() || hosts > 1) return 1;
+  const int gpus = machine.gpus.front().count;
+  const bool has_network = analytic::ranks_per_host(machine, spec) > 0;
+  return has_network || spec.np <= gpus ? gpus : 1;
+}
+
+}  // namespace
 
 std::vector<Subject> divisions_of(const Subject& whole, const Knowledge& knowledge) {
   std::vector<Subject> subjects = {whole};
   if (whole.spec.device != DeviceKind::cuda || knowledge.calibration) return subjects;
-  const int on_host = analytic::ranks_per_host(knowledge.machine, whole.spec);
+  const int gpus = gpus_of_host(knowledge.machine, whole.spec, knowledge.hosts);
   Subject divided = whole;
-  for (int ranks = 2; ranks <= (on_host > 0 ? on_host : whole.spec.np); ranks *= 2) {
+  for (int ranks = 2; gpus % ranks == 0; ranks *= 2) {
     divided.spec.tp = ranks;
     try {
       subjects.push_back(tensor_subject(divided));

@@ -5,8 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "analytic/closed_forms/case_form.h"
+#include "analytic/memory/sizes.h"
 #include "base/case_id.h"
-#include "base/case_text.h"
 #include "parallelism/plan/strategies/strategies.h"
 #include "suite/advise/candidates.h"
 

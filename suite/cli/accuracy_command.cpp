@@ -1,6 +1,7 @@
 #include "suite/cli/accuracy_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -103,34 +104,27 @@ ExitCode run_passes(const AccuracyOptions& options, const Start& start) {
   return code;
 }
 
-std::vector<Pass> passes_of(const AccuracyOptions& options) {
+/// What a pass would have to be predicted again from.
+void note_gone(const Pass& pass, int number, const std::string& calibration, Progress& progress) {
+  const auto is_paired = [](const results::Record& record) { return !record.paired.empty(); };
+  if (!pass.calibration)
+    progress.note(fmt::format("{} is not there: pass {} has the predictions of its run, and no held-out or stale ones",
+                              calibration, number));
+  else if (!fs::exists(pass.rounds) && std::ranges::any_of(pass.results.records, is_paired))
+    progress.note(fmt::format("{} is not there: paired predictions of pass {} are those of its run",
+                              pass.rounds.string(), number));
+}
+
+std::vector<Pass> passes_of(const AccuracyOptions& options, Progress& progress) {
   std::vector<Pass> passes;
   for (const std::string& folder : options.out)
     for (int pass = 1; fs::exists(pass_file(folder, pass)); ++pass) {
       passes.push_back({results::read_results(pass_file(folder, pass)), {}, rounds_folder(folder, pass), folder});
-      if (const std::string file = calibration_file(folder, pass); fs::exists(file))
-        passes.back().calibration = analytic::read_calibration(file);
+      const std::string calibration = calibration_file(folder, pass);
+      if (fs::exists(calibration)) passes.back().calibration = analytic::read_calibration(calibration);
+      note_gone(passes.back(), pass, calibration, progress);
     }
   return passes;
-}
-
-/// Why predictions of a pass stay those of the program that ran it.
-void note_missing(const std::vector<Pass>& passes, Progress& progress) {
-  std::string folder;
-  int number = 0;
-  for (const Pass& pass : passes) {
-    number = pass.folder == folder ? number + 1 : 1;
-    folder = pass.folder;
-    const auto note = [&](std::string_view which, std::string_view missing) {
-      progress.note(
-          fmt::format("{}: {} of pass {} stay those of the program that ran it: {}", folder, which, number, missing));
-    };
-    const auto is_paired = [](const results::Record& record) { return !record.paired.empty(); };
-    if (!pass.calibration)
-      note("predictions", "it has no calibration file");
-    else if (!fs::exists(pass.rounds) && std::ranges::any_of(pass.results.records, is_paired))
-      note("predictions of rounds", "these are no longer there");
-  }
 }
 
 /// Throws usage_error for folders without a pass to judge, and for one that is there twice.
@@ -191,8 +185,7 @@ void check(const AccuracyOptions& options) {
 
 ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start) {
   const ExitCode code = options.judge ? ExitCode::ok : run_passes(options, start);
-  std::vector<Pass> passes = passes_of(options);
-  note_missing(passes, start.progress);
+  std::vector<Pass> passes = passes_of(options, start.progress);
   pair_again(passes);
   std::vector<results::ResultsFile> files;
   for (const Pass& pass : passes) files.push_back(pass.results);
@@ -203,9 +196,10 @@ ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start) {
     std::erase_if(cases, [&](const results::JudgedCase& one) { return !chosen.contains(one.id); });
   }
   if (cases.empty() && code == ExitCode::ok)
-    throw Error(ExitCode::nothing_matched, "accuracy", options.out.front(),
+    throw Error(ExitCode::nothing_matched, "accuracy", fmt::format("{}", fmt::join(options.out, ", ")),
                 options.selection.empty() ? "passes with a case that counts" : "passes in which a chosen case counts",
-                to_type(fmt::format("report {} shows why cases do not count", pass_file(options.out.front(), 1))));
+                to_type(fmt::format("report {} shows what they hold, and why a case does not count",
+                                    pass_file(options.out.front(), 1))));
   const std::vector<Ablation> ablations = judge_again(cases, passes, options.ablate);
   note_closures(cases);
   const std::vector<Choice> choices = judge_choices(cases);

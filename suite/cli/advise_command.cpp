@@ -50,14 +50,6 @@ Question question_of(const AdviseOptions& options) {
   return question;
 }
 
-/// The fastest that train as sequential training does, of those that can run.
-std::vector<SelectedCase> best_of(const Advice& advice, int count) {
-  std::vector<SelectedCase> chosen;
-  for (const Candidate& one : advice.fitting)
-    if (one.is_sequential && one.has_executor() && std::ssize(chosen) < count) chosen.push_back(one.chosen);
-  return chosen;
-}
-
 /// The predicted best beside the measured best.
 std::string verdict(const results::ResultsFile& measured, const std::string& predicted_best) {
   const results::Record* best = nullptr;
@@ -78,10 +70,10 @@ std::string verdict(const results::ResultsFile& measured, const std::string& pre
 }
 
 ExitCode run_best(const AdviseOptions& options, const Advice& advice, const Start& start) {
-  const std::vector<SelectedCase> chosen = best_of(advice, options.best);
+  const std::vector<SelectedCase> chosen = best_to_run(advice, options.best);
   if (chosen.empty())
     throw usage_error("--run", std::to_string(options.best),
-                      "a candidate that trains as sequential training does; here none does",
+                      "a candidate that can run and trains as sequential training does; here there is none",
                       "leave --run out, or run one of the others by its id");
   RunOptions run = options.run;
   run.interleave = true;
@@ -120,7 +112,7 @@ void add_options(CLI::App& app, AdviseOptions& options) {
   add_choice(app, "--format", options.format,
              "Text, or all candidates that were chosen for simulation as a table in CSV, or JSON");
   add_integer(app, "--run", options.best, 0,
-              "Run so many of the best that train as sequential training does, their launches by turns");
+              "Run so many of the best that can run and train as sequential training does, their launches by turns");
   add_run_options(app, options.run);
   app.remove_option(app.get_option("--interleave"));  // always
   app.get_option("--json")->description("Results file of what --run measures");

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -91,7 +90,11 @@ std::string too_large_for_gpus(const analytic::MachineInfo& machine, const Case&
 
 void add_options(CLI::App& app, PredictOptions& options) {
   app.add_option("CASE", options.cases, "Case ids")->required()->type_name("");
-  app.add_option("--what-if", options.what_if, what_if_help())->join(',')->type_name("NAME=CHANGE,...");
+  app.add_option("--what-if", options.what_if, what_if_help())
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("NAME=CHANGE,...");
   app.add_option("--hardware", options.hardware,
                  fmt::format("Predict for the machine of a data sheet: a file in JSON, or one of {}", shipped_names()))
       ->type_name("FILE|NAME");
@@ -100,7 +103,9 @@ void add_options(CLI::App& app, PredictOptions& options) {
          fmt::format("Every combination of these values of keys, model, dataset or strategy, up to {}, each a "
                      "row, impossible ones with their reason; np=2..16 is 2, 4, 8, 16, and np=2..6+2 is 2, 4, 6",
                      most_swept))
-      ->join(',')
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("KEY=VALUES,...");
   app.add_option_function<std::string>(
          "--format",
@@ -127,8 +132,8 @@ void check(const PredictOptions& options) { check_target(options.hardware, optio
 ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   PredictionSetting setting;
   setting.hosts = options.hosts;
-  if (options.what_if) setting.what_if = parse_what_if(*options.what_if);
-  if (options.sweep) setting.axes = parse_sweep(*options.sweep);
+  if (!options.what_if.empty()) setting.what_if = parse_what_if(fmt::format("{}", fmt::join(options.what_if, ",")));
+  if (!options.sweep.empty()) setting.axes = parse_sweep(fmt::format("{}", fmt::join(options.sweep, ",")));
   const bool sweeps = !setting.axes.empty();
   const std::vector<SelectedCase> cases = chosen_cases(options, setting.axes);
 
@@ -145,7 +150,9 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
     Prediction prediction{.chosen = chosen, .outlook = {}, .reason = ""};
     try {
       prediction = predict_one(chosen, knowledge, options, setting);
-      if (prediction.outlook->forecast.cost_source != "calibrated") guessed.push_back(chosen.id);
+      // Nothing measures layers that ranks share.
+      const bool is_guessed = prediction.outlook->forecast.cost_source != "calibrated" && chosen.spec.tp == 1;
+      if (is_guessed) guessed.push_back(chosen.id);
       dates.push_back(calibrated_on(prediction.outlook->forecast.predicted));
       const Forecast& forecast = prediction.outlook->forecast;
       for (const std::string& noted : {forecast.gap, too_large_for_gpus(machine, chosen.spec, forecast.predicted)})

@@ -25,8 +25,8 @@ struct PredictOptions {
   analytic::EmulatedCosts emulated;     ///< as in RunOptions
   int hosts = 0;                        ///< see set_hosts
   std::string hardware;                 ///< name or file of a data sheet; "" for this machine
-  std::optional<std::string> what_if;   ///< see parse_what_if
-  std::optional<std::string> sweep;     ///< see parse_sweep
+  std::vector<std::string> what_if;     ///< joined by commas: see parse_what_if
+  std::vector<std::string> sweep;       ///< likewise: see parse_sweep
 };
 void add_options(CLI::App& app, PredictOptions& options);
 /// Throws usage_error for what does not go together.

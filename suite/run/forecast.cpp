@@ -12,6 +12,7 @@
 #include "analytic/calibration/profile.h"
 #include "analytic/calibration/scope.h"
 #include "analytic/costs/layer_seconds.h"
+#include "analytic/costs/sheet_hosts.h"
 #include "analytic/costs/spread_times.h"
 #include "analytic/costs/tensor_times.h"
 #include "analytic/hardware/hardware.h"
@@ -39,8 +40,8 @@ plan::Plan make_plan_of(const Subject& subject, const analytic::Sizes& sizes, co
                         const AskedSteps& asked) {
   plan::check_case(subject.spec, subject.model, subject.given.get());
   const Placement placement = placement_of(knowledge, subject.spec);
-  const plan::Profile profile = analytic::make_profile(knowledge.calibration, knowledge.machine, sizes, subject.spec,
-                                                       knowledge.emulated.link, placement);
+  const plan::Profile profile = analytic::make_profile(knowledge.calibration, machine_of(subject, knowledge), sizes,
+                                                       subject.spec, knowledge.emulated.link, placement);
   const auto plan_of = [&](int steps) {
     plan::Plan plan = plan::make_plan(subject.spec, subject.model, profile, steps, subject.given.get());
     plan.placement = placement;
@@ -62,14 +63,13 @@ Case all_ranks(const Subject& subject) {
   return spec;
 }
 
-analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
-                              const std::string& cost_source, const std::optional<analytic::WhatIf>& what_if = {}) {
+/// Of the subject's ranks as they are, on `machine`.
+analytic::Costs costs_on(const analytic::MachineInfo& machine, const Subject& subject, const analytic::Sizes& sizes,
+                         const Knowledge& knowledge, const std::string& cost_source,
+                         const std::optional<analytic::WhatIf>& what_if) {
   const bool by_sheet = cost_source == "data-sheet";
   analytic::Costs costs;
   if (by_sheet) {
-    // The sheet itself is that of the other machine, but for its links.
-    const analytic::MachineInfo machine =
-        what_if ? analytic::changed_machine(*what_if, knowledge.machine) : knowledge.machine;
     const analytic::RateFactors faster = what_if ? what_if->device : analytic::RateFactors{};
     const bool placed = subject.spec.device == DeviceKind::cpu && host_count(placement_of(knowledge, subject.spec)) > 1;
     costs = placed ? analytic::data_sheet_costs(machine, sizes, faster)
@@ -86,8 +86,21 @@ analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& siz
   if (what_if)
     costs.time =
         analytic::changed_times(std::move(costs.time), by_sheet ? analytic::links_alone(*what_if) : *what_if, sizes);
-  if (subject.tensor > 1)
-    costs.time = analytic::tensor_times(std::move(costs.time), subject.spec, sizes, subject.tensor);
+  return costs;
+}
+
+analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
+                              const std::string& cost_source, const std::optional<analytic::WhatIf>& what_if = {}) {
+  // The sheet itself is that of the other machine, but for its links.
+  const analytic::MachineInfo machine =
+      what_if ? analytic::changed_machine(*what_if, knowledge.machine) : knowledge.machine;
+  const auto costs_by = [&](const analytic::MachineInfo& on) {
+    return costs_on(on, subject, sizes, knowledge, cost_source, what_if);
+  };
+  if (subject.tensor == 1) return costs_by(machine);
+  analytic::Costs costs = costs_by(analytic::machine_of_shards(machine, subject.tensor));
+  costs.time =
+      analytic::tensor_times(std::move(costs.time), costs_by(machine).time, subject.spec, sizes, subject.tensor);
   return costs;
 }
 
@@ -192,6 +205,10 @@ void require_memory(const Predicted& predicted, const std::optional<Bytes>& limi
                           " is predicted to need",
                       "try more ranks, smaller micro-batches or recompute:auto");
   }
+}
+
+analytic::MachineInfo machine_of(const Subject& subject, const Knowledge& knowledge) {
+  return analytic::machine_of_shards(knowledge.machine, subject.tensor);
 }
 
 analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source,

@@ -46,6 +46,9 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
 /// Throws usage_error naming the first rank that is predicted to exceed the case's key `memory`.
 void require_memory(const Predicted& predicted, const std::optional<Bytes>& limit);
 
+/// The machine as the subject's ranks have it, each of which may stand for several.
+analytic::MachineInfo machine_of(const Subject& subject, const Knowledge& knowledge);
+
 /// The costs behind a forecast of `subject`, and what they would be of a machine that differs as `what_if` says.
 /// `cost_source`: the forecast's field of that name.
 analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source,

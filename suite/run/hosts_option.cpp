@@ -22,7 +22,6 @@ void check_hosts(const Case& spec, int hosts, const analytic::MachineInfo& machi
     throw usage_error("--hosts", std::to_string(hosts), expected, hint);
   };
   const bool by_sheet = machine.sheet.has_value(), on_gpus = analytic::measured_device(spec) == DeviceKind::cuda;
-  if (hosts > spec.np) refuse(fmt::format("at most {} for np:{}, a rank on each", spec.np, spec.np), "give more ranks");
   if (hosts > 1) {
     if (is_emulated(spec))
       refuse("1 with device:emulated, whose ranks are threads of one host",
@@ -37,6 +36,9 @@ void check_hosts(const Case& spec, int hosts, const analytic::MachineInfo& machi
       refuse(fmt::format("1 with hardware {}, which has no network to further hosts", machine.sheet->name),
              "add a network to its file");
   }
+  if (spec.np > 1 && hosts > spec.np)
+    refuse(fmt::format("at most {} for np:{}, a rank on each", spec.np, spec.np),
+           fmt::format("try --hosts {}", spec.np));
   if (hosts == 0 || !by_sheet || !on_gpus || machine.gpus.empty()) return;
   const int gpus = machine.gpus.front().count, least = (spec.np + gpus - 1) / gpus;
   if (hosts < least)

@@ -11,8 +11,8 @@ namespace parabench::suite {
 void set_hosts(Knowledge& knowledge, int hosts);
 
 /// Throws usage_error where the option means nothing for the case: ranks that are threads of one host or share memory,
-/// ranks that divide layers, whose hosts follow from their number, and several hosts that no network of the data sheet
-/// joins, or that would have fewer GPUs than ranks.
+/// ranks that divide layers, whose hosts follow from their number, several hosts that no network of the data sheet
+/// joins, more hosts than ranks, but for a rank alone, and hosts that would have fewer GPUs than ranks.
 void check_hosts(const Case& spec, int hosts, const analytic::MachineInfo& machine);
 
 }  // namespace parabench::suite

@@ -60,8 +60,8 @@ std::optional<Outlook> shortened(const Subject& subject, const Knowledge& knowle
   const analytic::Costs costs = make_costs(subject, knowledge, forecast.cost_source);
   if (costs.time->cores() > 0 || spec.recompute == Recompute::automatic) return std::nullopt;
   if (knowledge.calibration) forecast.gap = "the data sheet predicts: these ranks were not calibrated";
-  const plan::Profile profile =
-      analytic::make_profile(knowledge.calibration, knowledge.machine, sizes, spec, knowledge.emulated.link, placement);
+  const plan::Profile profile = analytic::make_profile(knowledge.calibration, machine_of(subject, knowledge), sizes,
+                                                       spec, knowledge.emulated.link, placement);
   const auto predict_by = [&](const auto& predicted_by) {
     forecast.predicted = predicted_by(costs);
     if (what_if) out.changed = predicted_by(make_costs(subject, knowledge, forecast.cost_source, what_if));

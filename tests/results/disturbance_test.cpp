@@ -34,11 +34,12 @@ TEST(Disturbance, IsToldOfTheCasesThatItWasLargeIn) {
   Record skipped = quiet;
   skipped.measured.reset();
   EXPECT_EQ(disturbance_text(std::vector{quiet, skipped}), "");
-  EXPECT_EQ(disturbance_text(std::vector{quiet, slow, skipped}),
-            "in 1 of 2 cases the cores ran up to 2.2 times as slow at one time as at another: times differ by what the "
-            "machine did");
+  EXPECT_EQ(
+      disturbance_text(std::vector{quiet, slow, skipped}),
+      "in 1 of 2 cases the cores ran up to 2.25 times as slow at one time as at another: times differ by what the "
+      "machine did");
   EXPECT_EQ(disturbance_text(std::vector{slow, stolen}),
-            "in 2 of 2 cases the cores ran up to 2.2 times as slow at one time as at another and lost up to 12.5 % of "
+            "in 2 of 2 cases the cores ran up to 2.25 times as slow at one time as at another and lost up to 12.5 % of "
             "their time to the hypervisor: times differ by what the machine did");
 }
 

@@ -46,7 +46,7 @@ TEST_F(AccuracyTest, JudgesWhatIsThereForProgramsToo) {
   const Outcome others = run({"accuracy", small + "1f1b/np:2/batch:8", "--out", "acc", "--judge"});
   EXPECT_EQ(others.code, 3);
   EXPECT_THAT(others.err, AllOf(HasSubstr("expected passes in which a chosen case counts"),
-                                HasSubstr("report acc/pass-1.json shows why")));
+                                HasSubstr("report acc/pass-1.json shows what they hold, and why")));
   EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--format", "csv"}).out, StartsWith("id,passes,measured_s,"));
   EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--format", "markdown"}).out,
               AllOf(StartsWith("1 case in up to 1 pass; "), HasSubstr("\n| forecast | 1 | "),
@@ -107,11 +107,12 @@ TEST_F(AccuracyTest, KeepsPairedRoundsAndPredictsThemAnew) {
 TEST_F(AccuracyTest, APassWithoutWhatItsPredictionsWereMadeFromIsNamed) {
   ASSERT_EQ(run({"accuracy", gpipe, "--passes", "1", "--out", "acc", "--steps", "5"}).code, 0);
   const std::vector<std::string> judge = {"accuracy", "--out", "acc", "--judge"};
-  EXPECT_THAT(run(judge).err, Not(HasSubstr("stay those")));
+  EXPECT_THAT(run(judge).err, Not(HasSubstr("is not there")));
   std::filesystem::remove_all(path("acc/pass-1.rounds"));
-  EXPECT_THAT(run(judge).err, HasSubstr("acc: predictions of rounds of pass 1 stay those of the program that ran it"));
+  EXPECT_THAT(run(judge).err,
+              HasSubstr("acc/pass-1.rounds is not there: paired predictions of pass 1 are those of its"));
   std::filesystem::remove(path("acc/pass-1.calibration.json"));
-  EXPECT_THAT(run(judge).err, HasSubstr("pass 1 stay those of the program that ran it: it has no calibration file"));
+  EXPECT_THAT(run(judge).err, HasSubstr("acc/pass-1.calibration.json is not there: pass 1 has the predictions of its"));
 }
 
 TEST_F(AccuracyTest, PassesOfSeveralFoldersAreJudgedTogether) {

@@ -179,9 +179,11 @@ TEST_F(PredictTest, OptionsThatJoinByCommasMayBeRepeatedAndAreNotEmpty) {
                                           "latency=x2", "--sweep", "np=2..4",   "--sweep",      "batch=8,16"};
   EXPECT_EQ(run(twice).out, run(once).out);
   for (const std::string option : {"--what-if", "--sweep"}) {
-    const Outcome refused = run({"predict", gpipe, option, ""});
-    EXPECT_EQ(refused.code, 2);
-    EXPECT_THAT(refused.err, HasSubstr(option + ": got '', expected "));
+    for (const std::string text : {"", ",", "micro=4,,8", "micro=4,"}) {
+      const Outcome refused = run({"predict", gpipe, option, text, "--json"});
+      EXPECT_EQ(refused.code, 2) << text;
+      EXPECT_THAT(refused.err, HasSubstr(option + ": got '")) << text;
+    }
   }
 }
 

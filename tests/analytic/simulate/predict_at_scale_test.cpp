@@ -64,6 +64,7 @@ void expect_same(const Predicted& a, const Predicted& b, const std::string& what
   ASSERT_EQ(a.terms.size(), b.terms.size()) << what;
   for (std::size_t t = 0; t < a.terms.size(); ++t) {
     EXPECT_EQ(a.terms[t].name, b.terms[t].name) << what;
+    EXPECT_EQ(a.terms[t].formula, b.terms[t].formula) << what;
     expect_near(a.terms[t].value, b.terms[t].value, std::max(b.terms[t].value, b.step_time_s), what + a.terms[t].name);
   }
 }

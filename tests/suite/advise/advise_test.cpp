@@ -11,6 +11,7 @@
 #include "base/case_id.h"
 #include "base/error.h"
 #include "suite/advise/candidates.h"
+#include "suite/advise/divisions.h"
 
 namespace parabench::suite {
 namespace {
@@ -92,6 +93,18 @@ TEST(Advise, AnswersForAThousandRanks) {
   EXPECT_GT(advice.fitting.front().chosen.spec.np, 1);
 }
 
+TEST(Advise, SimulatesPipelinesOfManyStagesOnGpusSideBySideAsOneByOne) {
+  const Advice advice =
+      advise(ask("mlp[layers=128]/cifar10-synthetic/sequential/np:256/batch:512/device:cuda"), nothing_measured);
+  int long_ones = 0;
+  for (const Candidate& one : advice.fitting) {
+    if (!one.is_simulated || one.chosen.spec.np / one.chosen.spec.dp < 64) continue;
+    if (++long_ones > 2) break;
+    EXPECT_EQ(one.step_time_s, quick_outlook(one.chosen, nothing_measured)->forecast.predicted.step_time_s);
+  }
+  EXPECT_GT(long_ones, 0);
+}
+
 TEST(Advise, AQuestionThatNoStrategyTrainsIsRefusedForItsOwnReason) {
   const auto refusal = [](const std::string& keys) -> std::string {
     try {
@@ -132,9 +145,39 @@ TEST(Advise, GpusOfAHostMayDivideTheBlocksOfATransformer) {
     EXPECT_EQ(one.peak_bytes, largest_peak_bytes(outlook.forecast.predicted)) << one.chosen.id;
     EXPECT_NEAR(one.form.step_time_s / one.step_time_s, 1, 0.6) << one.chosen.id;
   }
+  for (const SelectedCase& one : best_to_run(advice, 1000)) EXPECT_EQ(one.spec.tp, 1) << one.id;
+  EXPECT_EQ(best_to_run(advice, 2).size(), 2U);
+  std::set<std::string> run;
+  for (const Candidate& one : advice.fitting)
+    if (one.has_executor()) run.insert(one.chosen.spec.strategy.name);
+  for (const Case& spec :
+       candidate_cases(look_up(parse_case(blocks + on_gpus)).spec, look_up(parse_case(blocks)).model).cases)
+    EXPECT_TRUE(run.contains(spec.strategy.name)) << "of every strategy the best that can run is among them";
   EXPECT_EQ(divisions(advise(ask("mlp[layers=8]/cifar10-synthetic/sequential/np:16/batch:64" + on_gpus), h100)),
             std::set{1});
   EXPECT_EQ(divisions(advise(ask(blocks), nothing_measured)), std::set{1}) << "ranks share the cores of a CPU";
+}
+
+TEST(Divisions, AreOfGpusThatAHostIsKnownToHave) {
+  const auto of = [](const std::string& keys, const Knowledge& knowledge) {
+    std::vector<int> ranks;
+    for (const Subject& one : divisions_of(look_up(parse_case(blocks + keys)), knowledge)) ranks.push_back(one.tensor);
+    return ranks;
+  };
+  Knowledge known{analytic::find_hardware("h100-sxm").machine};
+  EXPECT_EQ(of("/device:cuda", known), (std::vector{1, 2, 4, 8}));
+  known.machine.gpus.front().count = 6;
+  EXPECT_EQ(of("/device:cuda", known), (std::vector{1, 2})) << "four of six would lie on two hosts";
+  known.machine.gpus.front().count = 8;
+  known.hosts = 2;
+  EXPECT_EQ(of("/device:cuda", known), (std::vector{1})) << "predict refuses tp with --hosts";
+  known.hosts = 1;
+  known.machine.sheet.reset();
+  EXPECT_EQ(of("/device:cuda", known), (std::vector{1})) << "16 ranks share eight GPUs";
+  known.machine.gpus.front().count = 16;
+  EXPECT_EQ(of("/device:cuda", known), (std::vector{1, 2, 4, 8, 16}));
+  known.machine.gpus.clear();
+  EXPECT_EQ(of("/device:cuda", known), (std::vector{1}));
 }
 
 TEST(Advise, ARankHasTheMemoryOfAGpu) {
@@ -145,6 +188,16 @@ TEST(Advise, ARankHasTheMemoryOfAGpu) {
   EXPECT_FALSE(advise(ask(blocks), small_gpu).memory);
   small_gpu.machine.gpus.front().memory_bytes = 5LL << 30;
   for (const Candidate& one : advise(question, small_gpu).fitting) EXPECT_LE(one.peak_bytes, 5LL << 30);
+  small_gpu.machine.gpus.front().memory_bytes = 1LL << 20;
+  try {
+    advise(question, small_gpu);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_THAT(error.what(),
+                testing::AllOf(testing::StartsWith("memory of a GPU: got '1048576 bytes', expected "),
+                               testing::HasSubstr("is predicted to need"), testing::HasSubstr("--memory")));
+  }
 }
 
 TEST(Advise, CasesThatDifferInWhoHoldsStatesAreSimulatedTogether) {

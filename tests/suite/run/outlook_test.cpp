@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analytic/calibration/scope.h"
+#include "analytic/hardware/hardware.h"
 #include "base/case_id.h"
 #include "base/error.h"
 #include "suite/protocol/command.h"
@@ -142,6 +143,44 @@ TEST(Outlook, OfRanksThatDivideLayersHasTheirSums) {
   EXPECT_NEAR(passes(four) - passes(one), 6 * sums, 0.2 * 6 * sums);
   EXPECT_EQ(term(four, "flops_per_step"), term(one, "flops_per_step"));
   EXPECT_EQ(four.step_parts->rank.value % 4, 0);
+}
+
+TEST(Outlook, OfRanksThatDivideLayersHasCopiesOnTheHostsThatTheyFill) {
+  Knowledge h100{analytic::find_hardware("h100-sxm").machine};
+  const auto sum_s = [&](const std::string& keys) {
+    const std::string id = "transformer[layers=6,hidden=1024,heads=8]/tokens-synthetic/data-parallel/" + keys +
+                           "/batch:64/bucket:4GB/device:cuda";
+    const Outlook outlook = make_outlook({.spec = parse_case(id), .id = id}, h100);
+    for (const Term& term : outlook.forecast.predicted.terms)
+      if (term.name.starts_with("all_reduce")) return term.value;
+    return 0.0;
+  };
+  // Eight copies of a model that the eight GPUs of a host divide: each group of eight has one member on every host and
+  // an eighth of its NICs. With the same tensors each copies of one GPU fill a host and have all NICs of none.
+  const double between = sum_s("np:64/tp:8");
+  h100.machine.sheet->network->bytes_per_s /= 2;
+  EXPECT_NEAR(sum_s("np:64/tp:8") / between, 2, 0.05) << "over the network, whose latency is nothing beside its rate";
+  h100.machine.sheet->network->bytes_per_s *= 2;
+  h100.machine.sheet->network->nics /= 2;
+  EXPECT_NEAR(sum_s("np:64/tp:8") / between, 2, 0.05) << "groups share the NICs";
+  h100.machine.sheet->network.reset();
+  EXPECT_LT(sum_s("np:8/tp:2"), between / 2) << "within a host";
+}
+
+TEST(Outlook, OfRanksThatDivideLayersTheirOwnSumsStayOnTheirHost) {
+  Knowledge h100{analytic::find_hardware("h100-sxm").machine};
+  const auto sums_s = [&](const std::string& keys) {
+    const std::string id =
+        "transformer[layers=6,hidden=1024,heads=8]/tokens-synthetic/data-parallel/" + keys + "/device:cuda";
+    const Outlook outlook = make_outlook({.spec = parse_case(id), .id = id}, h100);
+    for (const Term& term : outlook.forecast.predicted.terms)
+      if (term.name.starts_with("tensor_sums")) return term.value;
+    return 0.0;
+  };
+  const double alone = sums_s("np:8/tp:8/batch:8");
+  EXPECT_EQ(sums_s("np:64/tp:8/batch:64"), alone) << "as many samples in each copy";
+  h100.machine.sheet->network->bytes_per_s /= 2;
+  EXPECT_EQ(sums_s("np:64/tp:8/batch:64"), alone);
 }
 
 TEST(Outlook, OfDividedLayersRefusesWhatDoesNotDivide) {

@@ -2,19 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string_view>
 
 namespace parabench {
 
+/// Of bool, int, double and a pair of doubles, which is an array; other types are not linked.
 template <class T>
-nlohmann::json null_if_absent(const std::optional<T>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json();
-}
-inline nlohmann::json null_if_empty(std::string_view text) {
-  return text.empty() ? nlohmann::json() : nlohmann::json(text);
-}
-inline nlohmann::json null_if_zero(std::int64_t value) { return value == 0 ? nlohmann::json() : nlohmann::json(value); }
+nlohmann::json null_if_absent(const std::optional<T>& value);
+nlohmann::json null_if_empty(std::string_view text);
+nlohmann::json null_if_zero(std::int64_t value);
 
 }  // namespace parabench

@@ -11,6 +11,7 @@
 
 #include "base/case_text.h"
 #include "base/counted.h"
+#include "base/json_null.h"
 #include "base/units_text.h"
 #include "results/report/escape.h"
 #include "results/summary.h"
@@ -176,16 +177,12 @@ json figures_json(const ErrorFigures& f) {
           {"p90", f.p90},     {"max", f.max},   {"median_ratio", f.median_ratio}};
 }
 
-json interval_json(const std::optional<Interval>& ends) {
-  return ends ? json::array({ends->first, ends->second}) : json();
-}
-
 json accuracy_json(std::span<const JudgedCase> cases) {
   json figures = json::object(), rows = json::array();
   for (const KindFigures& kind : figures_by_kind(cases)) {
     json& of_kind = figures[std::string(kind.name)] = figures_json(kind.figures);
-    of_kind["mean_ci95"] = interval_json(kind.mean_ci95);
-    of_kind["median_ratio_ci95"] = interval_json(kind.median_ratio_ci95);
+    of_kind["mean_ci95"] = null_if_absent(kind.mean_ci95);
+    of_kind["median_ratio_ci95"] = null_if_absent(kind.median_ratio_ci95);
   }
   for (const JudgedCase& one : cases) {
     json& row = rows.emplace_back(json::object());

@@ -19,8 +19,6 @@ std::string accuracy_text(std::span<const JudgedCase> cases, int worst = 5);
 std::string accuracy_csv(std::span<const JudgedCase> cases);
 /// Of one kind of error.
 nlohmann::json figures_json(const ErrorFigures& figures);
-/// [low, high]; null without one.
-nlohmann::json interval_json(const std::optional<Interval>& ends);
 nlohmann::json accuracy_json(std::span<const JudgedCase> cases);
 
 /// "2 cases in up to 3 passes; ...": what the figures are of.

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/counted.h"
+#include "base/json_null.h"
 #include "base/statistics.h"
 #include "base/units_text.h"
 #include "results/accuracy_text.h"
@@ -91,7 +92,7 @@ json choices_json(std::span<const Choice> choices) {
   return {{"groups", figures.questions},
           {"right", figures.right},
           {"mean_regret", figures.mean_regret},
-          {"mean_regret_ci95", results::interval_json(figures.mean_regret_ci95)},
+          {"mean_regret_ci95", null_if_absent(figures.mean_regret_ci95)},
           {"largest_regret", figures.largest_regret},
           {"choices", rows}};
 }

@@ -146,26 +146,31 @@ plan::Plan single_layers(const Case& spec, const models::ModelSpec& model, int s
   return plan;
 }
 
-plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
-                           const Case& spec, const std::optional<Link>& link, const Placement& placement) {
+plan::Profile make_profile(const Costs& costs, const Costs& otherwise, const Sizes& sizes, const Case& spec,
+                           const Placement& placement) {
   const plan::Plan plan = single_layers(spec, sizes.model(), plan::largest_piece(spec), placement);
-  const Costs data_sheet = data_sheet_costs_of(spec, machine, sizes);
-  const bool calibrated = calibration && has_layers(*calibration, sizes, spec, placement);
-  Costs costs = calibrated ? calibrated_costs(*calibration, sizes) : data_sheet_costs_of(spec, machine, sizes);
-  if (link) costs.time = over_link(std::move(costs.time), *link, sizes);
   const bool split = spec.partition == PartitionRule::memory && splits_backwards(spec, sizes.model());
 
   plan::Profile profile(layer_seconds(*costs.time, plan));
   for (SegmentId layer; layer.value < std::ssize(plan.segments); ++layer) {
     profile.sizes.push_back(sizes_of(plan, sizes, *costs.memory, layer, split));
   }
-  const auto ask = [&](auto question) { return by_either(*costs.time, *data_sheet.time, question); };
+  const auto ask = [&](auto question) { return by_either(*costs.time, *otherwise.time, question); };
   profile.update_seconds = ask([&](const TimeModel& time) { return layer_update_seconds(time, plan); });
   profile.link_bytes_per_s = ask([&](const TimeModel& time) { return time.link(plan).bytes_per_s; });
   if (plan::plans_widths(spec)) profile.ring_bytes_per_s = ring_rates(*costs.time, sizes, plan);
   if (sum_order(spec).kind == SumOrderKind::priority)
     profile.sum = ask([&](const TimeModel& time) { return sum_of_all(time, sizes, plan); });
   return profile;
+}
+
+plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
+                           const Case& spec, const std::optional<Link>& link, const Placement& placement) {
+  const Costs data_sheet = data_sheet_costs_of(spec, machine, sizes);
+  const bool calibrated = calibration && has_layers(*calibration, sizes, spec, placement);
+  Costs costs = calibrated ? calibrated_costs(*calibration, sizes) : data_sheet_costs_of(spec, machine, sizes);
+  if (link) costs.time = over_link(std::move(costs.time), *link, sizes);
+  return make_profile(costs, data_sheet, sizes, spec, placement);
 }
 
 }  // namespace parabench::analytic

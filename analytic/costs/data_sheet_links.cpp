@@ -45,12 +45,11 @@ Link wire_of(const MachineInfo& machine, const Case& spec, const GroupSpread& gr
   const int host_ranks = ranks_per_host(machine, spec);  // on GPUs
   const double nics = host_ranks > 0 ? static_cast<double>(group.shape.most) / host_ranks : 1;
   Link wire{.latency_s = network.latency_s,
-            .bytes_per_s = nics * network_efficiency * network.nics * network.bytes_per_s / of_host};
+            .bytes_per_s = nics * network_efficiency * host_bytes_per_s(machine) / of_host};
   if (group.racks == 1) return wire;
-  const double uplink =
-      host_ranks > 0 ? static_cast<double>(group.most_in_rack) / (host_ranks * network.racks->hosts) : 1;
-  wire.bytes_per_s =
-      std::min(wire.bytes_per_s, uplink * network_efficiency * network.racks->uplink_bytes_per_s / of_rack);
+  const double hosts = std::max(1.0, static_cast<double>(network.racks->hosts) / hosts_of_rank(machine));
+  const double uplink = host_ranks > 0 ? group.most_in_rack / (host_ranks * hosts) : 1;
+  wire.bytes_per_s = std::min(wire.bytes_per_s, uplink * network_efficiency * uplink_bytes_per_s(machine) / of_rack);
   wire.latency_s += (group.racks - 1.0) / (group.shape.hosts - 1) * (network.racks->latency_s - network.latency_s);
   return wire;
 }
@@ -95,11 +94,10 @@ Link data_sheet_message(const MachineInfo& machine, const Case& spec, const Plac
   const int host = sheet_host(machine, spec, placement, from), other = sheet_host(machine, spec, placement, to);
   if (host == other || !machine.sheet || !machine.sheet->network) return message_on_host(machine, spec);
   const HostNetwork& network = *machine.sheet->network;
-  const int nics = is_on_gpus(spec) ? 1 : network.nics;
-  Link wire{.latency_s = network.latency_s, .bytes_per_s = network_efficiency * nics * network.bytes_per_s};
+  Link wire{.latency_s = network.latency_s, .bytes_per_s = network_efficiency * message_bytes_per_s(machine, spec)};
   if (sheet_rack(machine, host) != sheet_rack(machine, other))
     wire = {.latency_s = network.racks->latency_s,
-            .bytes_per_s = std::min(wire.bytes_per_s, network_efficiency * network.racks->uplink_bytes_per_s)};
+            .bytes_per_s = std::min(wire.bytes_per_s, network_efficiency * uplink_bytes_per_s(machine))};
   return is_on_gpus(spec) ? gpu_message(machine, spec, wire, wire) : wire;
 }
 

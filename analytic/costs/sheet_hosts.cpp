@@ -9,6 +9,11 @@ namespace {
 
 bool has_network(const MachineInfo& machine) { return machine.sheet && machine.sheet->network; }
 
+int gpus_of_host(const MachineInfo& machine) {
+  return machine.gpus.empty() ? machine.neighbours : machine.gpus.front().count;
+}
+int neighbours_on_host(const MachineInfo& machine) { return std::min(machine.neighbours, gpus_of_host(machine)); }
+
 /// Members of the group that is there now, and the most of any.
 struct Most {
   int place = -1, here = 0, most = 0, places = 0;
@@ -26,20 +31,27 @@ struct Most {
 int ranks_per_host(const MachineInfo& machine, const Case& spec) {
   if (!has_network(machine) || measured_device(spec) != DeviceKind::cuda) return 0;
   const int hosts = std::min(machine.sheet->hosts, spec.np);
-  return hosts == 0 ? machine.gpus.front().count : (spec.np + hosts - 1) / hosts;
+  return hosts == 0 ? std::max(1, gpus_of_host(machine) / machine.neighbours) : (spec.np + hosts - 1) / hosts;
 }
 
-MachineInfo machine_of_shards(MachineInfo machine, int neighbours) {
-  if (machine.gpus.empty()) return machine;
-  const int before = machine.gpus.front().count;
-  for (GpuInfo& gpu : machine.gpus) gpu.count = std::max(1, gpu.count / neighbours);
-  if (!has_network(machine)) return machine;
-  HostNetwork& network = *machine.sheet->network;
-  const double part = static_cast<double>(machine.gpus.front().count) / before, nics = part * network.nics;
-  network.nics = std::max(1, static_cast<int>(nics));
-  network.bytes_per_s *= nics / network.nics;
-  if (network.racks) network.racks->uplink_bytes_per_s *= part;
-  return machine;
+int hosts_of_rank(const MachineInfo& machine) {
+  const int gpus = gpus_of_host(machine);
+  return (machine.neighbours + gpus - 1) / gpus;
+}
+
+double host_bytes_per_s(const MachineInfo& machine) {
+  const HostNetwork& network = *machine.sheet->network;
+  return network.nics * network.bytes_per_s / neighbours_on_host(machine);
+}
+
+double message_bytes_per_s(const MachineInfo& machine, const Case& spec) {
+  const double all = host_bytes_per_s(machine);
+  return measured_device(spec) == DeviceKind::cuda ? std::min(all, machine.sheet->network->bytes_per_s) : all;
+}
+
+double uplink_bytes_per_s(const MachineInfo& machine) {
+  const HostRacks& racks = *machine.sheet->network->racks;
+  return racks.uplink_bytes_per_s / std::min(machine.neighbours, neighbours_on_host(machine) * racks.hosts);
 }
 
 int sheet_host(const MachineInfo& machine, const Case& spec, const Placement& placement, Rank rank) {
@@ -54,7 +66,8 @@ int sheet_host(const MachineInfo& machine, const Case& spec, const Placement& pl
 }
 
 int sheet_rack(const MachineInfo& machine, int host) {
-  return has_network(machine) && machine.sheet->network->racks ? host / machine.sheet->network->racks->hosts : 0;
+  if (!has_network(machine) || !machine.sheet->network->racks) return 0;
+  return host * hosts_of_rank(machine) / machine.sheet->network->racks->hosts;
 }
 
 GroupSpread group_spread(const MachineInfo& machine, const Case& spec, const Placement& placement,

@@ -17,6 +17,7 @@ namespace {
 /// Segments are layers and every rank of a group has them: what an all-reduce of a layer's output is asked of.
 plan::Plan layers_on(const Case& spec, const Sizes& sizes, int ranks, int samples) {
   plan::Plan plan = single_layers(spec, sizes.model(), samples);
+  plan.spec.np *= ranks;
   plan.ranks.resize(ranks, plan.ranks.front());
   plan.groups = {{plan::Axis::tensor, {}}};
   for (Rank rank; rank.value < ranks; ++rank) plan.groups.front().ranks.push_back(rank);

@@ -32,8 +32,8 @@ std::string id_without_zero(Case spec) {
   return to_id(spec);
 }
 
-/// The best, those that differ in zero alone as one, and of every strategy the best and the best that can run; of
-/// `smallest`, by their closed forms, as many.
+/// The `best` of them, those that differ in zero alone as one, of every strategy the best and the best that can run,
+/// and the `smallest` that by their closed forms need least memory.
 std::vector<Candidate> to_simulate(const std::vector<Candidate>& candidates, std::size_t best, std::size_t smallest) {
   std::vector<const Candidate*> by_size;
   for (const Candidate& one : candidates) by_size.push_back(&one);

@@ -1,7 +1,5 @@
 #include "suite/advise/divisions.h"
 
-#include <algorithm>
-
 #include "analytic/costs/sheet_hosts.h"
 #include "base/error.h"
 

@@ -12,7 +12,6 @@
 #include "analytic/calibration/profile.h"
 #include "analytic/calibration/scope.h"
 #include "analytic/costs/layer_seconds.h"
-#include "analytic/costs/sheet_hosts.h"
 #include "analytic/costs/spread_times.h"
 #include "analytic/costs/tensor_times.h"
 #include "analytic/hardware/hardware.h"
@@ -34,26 +33,6 @@ namespace {
 struct AskedSteps {
   int warmup, steps;
 };
-
-/// The plan with its stages cut by what is known best; recompute:auto is not decided yet.
-plan::Plan make_plan_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
-                        const AskedSteps& asked) {
-  plan::check_case(subject.spec, subject.model, subject.given.get());
-  const Placement placement = placement_of(knowledge, subject.spec);
-  const plan::Profile profile = analytic::make_profile(knowledge.calibration, machine_of(subject, knowledge), sizes,
-                                                       subject.spec, knowledge.emulated.link, placement);
-  const auto plan_of = [&](int steps) {
-    plan::Plan plan = plan::make_plan(subject.spec, subject.model, profile, steps, subject.given.get());
-    plan.placement = placement;
-    return plan;
-  };
-  const int window = plan::discarded_steps(subject.spec, asked.warmup) + asked.steps;
-  plan::Plan plan = plan_of(window);
-  if (!plan.asynchronous) return plan;
-  // Its window holds whole rounds, and the steps that verify wants.
-  const int needed = std::max(plan::window(plan, asked.warmup, asked.steps).steps(), plan::equivalence_steps(plan));
-  return needed <= window ? plan : plan_of(needed);
-}
 
 /// The case with all ranks that its own stand for.
 Case all_ranks(const Subject& subject) {
@@ -98,10 +77,31 @@ analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& siz
     return costs_on(on, subject, sizes, knowledge, cost_source, what_if);
   };
   if (subject.tensor == 1) return costs_by(machine);
-  analytic::Costs costs = costs_by(analytic::machine_of_shards(machine, subject.tensor));
+  analytic::MachineInfo of_shards = machine;
+  of_shards.neighbours = subject.tensor;
+  analytic::Costs costs = costs_by(of_shards);
   costs.time =
       analytic::tensor_times(std::move(costs.time), costs_by(machine).time, subject.spec, sizes, subject.tensor);
   return costs;
+}
+
+/// The plan with its stages cut by what is known best; recompute:auto is not decided yet.
+plan::Plan make_plan_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge,
+                        const AskedSteps& asked) {
+  plan::check_case(subject.spec, subject.model, subject.given.get());
+  const Placement placement = placement_of(knowledge, subject.spec);
+  const plan::Profile profile = profile_of(subject, sizes, knowledge);
+  const auto plan_of = [&](int steps) {
+    plan::Plan plan = plan::make_plan(subject.spec, subject.model, profile, steps, subject.given.get());
+    plan.placement = placement;
+    return plan;
+  };
+  const int window = plan::discarded_steps(subject.spec, asked.warmup) + asked.steps;
+  plan::Plan plan = plan_of(window);
+  if (!plan.asynchronous) return plan;
+  // Its window holds whole rounds, and the steps that verify wants.
+  const int needed = std::max(plan::window(plan, asked.warmup, asked.steps).steps(), plan::equivalence_steps(plan));
+  return needed <= window ? plan : plan_of(needed);
 }
 
 /// What the calibration's launches tell of a prediction: the date of its calibrated terms, which are as old as the
@@ -207,8 +207,13 @@ void require_memory(const Predicted& predicted, const std::optional<Bytes>& limi
   }
 }
 
-analytic::MachineInfo machine_of(const Subject& subject, const Knowledge& knowledge) {
-  return analytic::machine_of_shards(knowledge.machine, subject.tensor);
+plan::Profile profile_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge) {
+  const Placement placement = placement_of(knowledge, subject.spec);
+  if (subject.tensor == 1)
+    return analytic::make_profile(knowledge.calibration, knowledge.machine, sizes, subject.spec,
+                                  knowledge.emulated.link, placement);
+  const analytic::Costs costs = make_costs_of(subject, sizes, knowledge, "data-sheet");
+  return analytic::make_profile(costs, costs, sizes, subject.spec, placement);
 }
 
 analytic::Costs make_costs(const Subject& subject, const Knowledge& knowledge, const std::string& cost_source,

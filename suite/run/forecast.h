@@ -10,6 +10,7 @@
 #include "analytic/costs/what_if.h"
 #include "base/placement.h"
 #include "base/prediction.h"
+#include "parallelism/plan/partition/profile.h"
 #include "parallelism/plan/plan.h"
 #include "suite/run/subject.h"
 
@@ -46,8 +47,8 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
 /// Throws usage_error naming the first rank that is predicted to exceed the case's key `memory`.
 void require_memory(const Predicted& predicted, const std::optional<Bytes>& limit);
 
-/// The machine as the subject's ranks have it, each of which may stand for several.
-analytic::MachineInfo machine_of(const Subject& subject, const Knowledge& knowledge);
+/// What the subject's stages are cut by; where each rank stands for several, with the sums that these make in layers.
+plan::Profile profile_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge);
 
 /// The costs behind a forecast of `subject`, and what they would be of a machine that differs as `what_if` says.
 /// `cost_source`: the forecast's field of that name.

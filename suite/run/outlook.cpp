@@ -1,13 +1,11 @@
 #include "suite/run/outlook.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "analytic/calibration/profile.h"
 #include "analytic/costs/layer_seconds.h"
 #include "analytic/costs/tensor_times.h"
 #include "analytic/hardware/hardware.h"
@@ -28,7 +26,7 @@ constexpr int warmup = protocol::default_warmup, steps = protocol::default_steps
 bool is_large(const Subject& subject) {
   const Case& spec = subject.spec;
   const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
-  return spec.np * subject.tensor > few_ranks ||
+  return std::int64_t{spec.np} * subject.tensor > few_ranks ||
          std::int64_t{strategy.stages(spec)} * strategy.pieces(spec) > few_passes;
 }
 
@@ -36,9 +34,10 @@ bool is_large(const Subject& subject) {
 constexpr std::int64_t most_passes = 16'000'000;
 constexpr int most_ranks = 1'000'000;
 
-bool is_too_large(const Case& spec) {
+bool is_too_large(const Subject& subject) {
+  const Case& spec = subject.spec;
   const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
-  return spec.np > most_ranks || strategy.pieces(spec) > most_passes ||
+  return std::int64_t{spec.np} * subject.tensor > most_ranks || strategy.pieces(spec) > most_passes ||
          std::int64_t{strategy.stages(spec)} * strategy.pieces(spec) / spec.dp > most_passes;
 }
 
@@ -47,7 +46,7 @@ using OptionalWhatIf = std::optional<analytic::WhatIf>;
 /// Without the whole plan; nullopt where there is no other way.
 std::optional<Outlook> shortened(const Subject& subject, const Knowledge& knowledge, const OptionalWhatIf& what_if) {
   const Case& spec = subject.spec;
-  if (is_too_large(spec)) return std::nullopt;
+  if (is_too_large(subject)) return std::nullopt;
   const analytic::Sizes sizes(subject.model);
   const Placement placement = placement_of(knowledge, spec);
   // What was measured among these ranks holds for ranks that share the cores of a host.
@@ -60,8 +59,7 @@ std::optional<Outlook> shortened(const Subject& subject, const Knowledge& knowle
   const analytic::Costs costs = make_costs(subject, knowledge, forecast.cost_source);
   if (costs.time->cores() > 0 || spec.recompute == Recompute::automatic) return std::nullopt;
   if (knowledge.calibration) forecast.gap = "the data sheet predicts: these ranks were not calibrated";
-  const plan::Profile profile = analytic::make_profile(knowledge.calibration, machine_of(subject, knowledge), sizes,
-                                                       spec, knowledge.emulated.link, placement);
+  const plan::Profile profile = profile_of(subject, sizes, knowledge);
   const auto predict_by = [&](const auto& predicted_by) {
     forecast.predicted = predicted_by(costs);
     if (what_if) out.changed = predicted_by(make_costs(subject, knowledge, forecast.cost_source, what_if));
@@ -94,15 +92,22 @@ Outlook outlook_of(const Subject& subject, const Knowledge& knowledge, const Opt
   return outlook;
 }
 
-/// The number behind the last "rank " of a term's name, times `ranks`.
-void renumber(std::string& name, int ranks) {
-  constexpr std::string_view word = "rank ";
-  const std::size_t found = name.rfind(word);
-  if (found == std::string::npos) return;
-  const char* first = name.data() + found + word.size();
-  int rank = 0;
-  const auto [end, error] = std::from_chars(first, name.data() + name.size(), rank);
-  if (error == std::errc{}) name.replace(found + word.size(), end - first, std::to_string(rank * ranks));
+/// The number that begins at `at` in a text, if one does, times `ranks`.
+void multiply(std::string& text, std::size_t at, int ranks) {
+  const char* first = text.data() + at;
+  int number = 0;
+  const auto [end, error] = std::from_chars(first, text.data() + text.size(), number);
+  if (error == std::errc{}) text.replace(at, end - first, std::to_string(std::int64_t{number} * ranks));
+}
+
+/// A term of a shard's case says all ranks: behind the last "rank " of its name, and before the " busy ranks" of its
+/// formula.
+void tell_all_ranks(Term& term, int ranks) {
+  constexpr std::string_view rank = "rank ", busy = " busy ranks";
+  if (const auto found = term.name.rfind(rank); found != std::string::npos)
+    multiply(term.name, found + rank.size(), ranks);
+  if (const auto found = term.formula.find(busy); found != std::string::npos)
+    multiply(term.formula, term.formula.find_last_not_of("0123456789", found - 1) + 1, ranks);
 }
 
 /// From what each rank of the shard's case is predicted to that of the `subject.spec.tp` ranks that it stands for.
@@ -121,7 +126,7 @@ void add_tensor_ranks(Predicted& predicted, const Subject& subject) {
   predicted.timeline.reset();
   const double flops = models::training_flops(subject.model).value * subject.spec.batch;
   for (Term& term : predicted.terms) {
-    renumber(term.name, ranks);
+    tell_all_ranks(term, ranks);
     if (term.name == "flops_per_step") term.value = flops;
     if (term.name == "flops_per_s") term.value = flops / predicted.step_time_s;
   }

@@ -18,7 +18,8 @@ struct Outlook {
 /// the same, which is where ranks share nothing (costs.time->cores() is 0, as on hosts of their own, on GPUs, and
 /// emulated): by two copies of many (plan::plan_of_two_copies) or by the outline of a pipeline (plan::outline_of).
 /// With the key tp each block is as models::tensor_shard() has it, every rank has cores to itself, and no plan is
-/// written either. Throws what make_forecast() throws, and usage_error for tp that divides neither np nor heads.
+/// written either. Throws what make_forecast() throws, and usage_error for tp that does not divide np, the heads or the
+/// features, and for models without blocks.
 /// With `what_if` also what predict_what_if() says.
 Outlook make_outlook(const SelectedCase& chosen, const Knowledge& knowledge,
                      const std::optional<analytic::WhatIf>& what_if = {});

@@ -27,8 +27,8 @@ Subject make_subject(const Case& spec);
 Subject make_subject(const SelectedCase& chosen);
 
 /// What stands for a case with the key tp, which no plan has: the same without that key, each of whose np / tp ranks
-/// stands for tp and has the model as models::tensor_shard() divides it. Throws usage_error for tp that divides neither
-/// np nor heads.
+/// stands for tp and has the model as models::tensor_shard() divides it. Throws usage_error for tp that does not
+/// divide np, the heads or the features, and for models without blocks.
 Subject tensor_subject(const Subject& whole);
 
 }  // namespace parabench::suite

@@ -73,7 +73,8 @@ Plan with_all_members(const Plan& two_copies) {
            .updates_late = two_copies.updates_late,
            .versions = two_copies.versions,
            .tie = two_copies.tie,
-           .pieces = two_copies.pieces};
+           .pieces = two_copies.pieces,
+           .placement = two_copies.placement};
   const int written = static_cast<int>(two_copies.ranks.size()), each = written / 2;
   const int copies = two_copies.spec.np / each, replicas = two_copies.replicas / copies;
   for (int r = 0; r < two_copies.spec.np; ++r) {

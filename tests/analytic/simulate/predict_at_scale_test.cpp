@@ -65,6 +65,7 @@ void expect_same(const Predicted& a, const Predicted& b, const std::string& what
   for (std::size_t t = 0; t < a.terms.size(); ++t) {
     EXPECT_EQ(a.terms[t].name, b.terms[t].name) << what;
     EXPECT_EQ(a.terms[t].formula, b.terms[t].formula) << what;
+    EXPECT_EQ(a.terms[t].source, b.terms[t].source) << what;
     expect_near(a.terms[t].value, b.terms[t].value, std::max(b.terms[t].value, b.step_time_s), what + a.terms[t].name);
   }
 }
@@ -222,9 +223,10 @@ TEST(PredictAtScale, TwoCopiesPredictWhatAllDo) {
       if (pipeline) spec.dp = copies;
       if (strategy.ranks == plan::RankUse::one || (strategy.ranks == plan::RankUse::stages && !pipeline)) continue;
       if (strategy.refuse && strategy.refuse(strategy.pipe(spec))) continue;
-      const auto two = plan::plan_of_two_copies(spec, chain(6), profile);
+      auto two = plan::plan_of_two_copies(spec, chain(6), profile);
       if (!two) continue;
-      const plan::Plan all = plan::make_plan(spec, chain(6), profile, 1);
+      plan::Plan all = plan::make_plan(spec, chain(6), profile, 1);
+      if (copies == 4) two->placement = all.placement = in_blocks(spec.np, 2);
       expect_same(predict_copies(*two, chain(6), *exclusive, *sheet.memory, 5, 20),
                   predict(all, chain(6), *exclusive, *sheet.memory, 5, 20), text_of(spec));
       ++compared;

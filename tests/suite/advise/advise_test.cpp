@@ -75,6 +75,18 @@ TEST(Advise, AMemoryLimitIsKeptAndCostsTime) {
   EXPECT_GT(bound.fitting.front().step_time_s, free.fitting.front().step_time_s);
 }
 
+TEST(Advise, WithAMemoryLimitTheSmallestAreSimulatedToo) {
+  const std::string many = "mlp[layers=16]/cifar10-synthetic/sequential/np:16/batch:64";
+  const auto smallest = [](const Advice& advice) {
+    return std::ranges::min_element(advice.fitting, {}, [](const Candidate& one) { return one.form.peak_bytes; })
+        ->form.peak_bytes;
+  };
+  const Advice free = advise(ask(many), nothing_measured),
+               bound = advise(ask(many, Bytes{1LL << 40}), nothing_measured);
+  EXPECT_LT(smallest(bound), smallest(free)) << "a limit that everything keeps adds those that need least";
+  EXPECT_GE(bound.fitting.size(), free.fitting.size() + 8);
+}
+
 TEST(Advise, ALimitThatNothingKeepsIsRefusedWithTheSmallestNeed) {
   try {
     advise(ask(resnet, Bytes{1000}), nothing_measured);

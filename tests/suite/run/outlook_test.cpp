@@ -147,17 +147,18 @@ TEST(Outlook, OfRanksThatDivideLayersHasTheirSums) {
 
 TEST(Outlook, OfRanksThatDivideLayersHasCopiesOnTheHostsThatTheyFill) {
   Knowledge h100{analytic::find_hardware("h100-sxm").machine};
-  const auto sum_s = [&](const std::string& keys) {
+  const auto sum = [&](const std::string& keys) {  // seconds and bytes
     const std::string id = "transformer[layers=6,hidden=1024,heads=8]/tokens-synthetic/data-parallel/" + keys +
                            "/batch:64/bucket:4GB/device:cuda";
     const Outlook outlook = make_outlook({.spec = parse_case(id), .id = id}, h100);
     for (const Term& term : outlook.forecast.predicted.terms)
-      if (term.name.starts_with("all_reduce")) return term.value;
-    return 0.0;
+      if (term.name.starts_with("all_reduce"))
+        return std::pair(term.value, std::stod(term.formula.substr(term.formula.find("T(") + 2)));
+    return std::pair(0.0, 0.0);
   };
-  // Eight copies of a model that the eight GPUs of a host divide: each group of eight has one member on every host and
-  // an eighth of its NICs. With the same tensors each copies of one GPU fill a host and have all NICs of none.
-  const double between = sum_s("np:64/tp:8");
+  const auto sum_s = [&](const std::string& keys) { return sum(keys).first; };
+  const auto [between, bytes] = sum("np:64/tp:8");
+  EXPECT_NEAR(between, 2 * 7. / 8 * bytes / (0.9 * 50e9) + 2 * 7 * 14e-6, 1e-9) << "over a NIC of each host";
   h100.machine.sheet->network->bytes_per_s /= 2;
   EXPECT_NEAR(sum_s("np:64/tp:8") / between, 2, 0.05) << "over the network, whose latency is nothing beside its rate";
   h100.machine.sheet->network->bytes_per_s *= 2;
@@ -181,6 +182,32 @@ TEST(Outlook, OfRanksThatDivideLayersTheirOwnSumsStayOnTheirHost) {
   EXPECT_EQ(sums_s("np:64/tp:8/batch:64"), alone) << "as many samples in each copy";
   h100.machine.sheet->network->bytes_per_s /= 2;
   EXPECT_EQ(sums_s("np:64/tp:8/batch:64"), alone);
+  h100.machine.sheet->hosts = 1;
+  EXPECT_EQ(sums_s("np:8/tp:8/batch:8"), alone);
+}
+
+TEST(Outlook, OfRanksThatDivideLayersCutsStagesByTheirSums) {
+  Knowledge h100{analytic::find_hardware("h100-sxm").machine};
+  const std::string id = transformer + "1f1b/np:8/batch:16/micro:4/device:cuda/tp:4";
+  const Subject shard = tensor_subject(look_up(parse_case(id)));
+  const auto seconds = [&] { return profile_of(shard, analytic::Sizes(shard.model), h100).seconds; };
+  const std::vector<double> before = seconds();
+  h100.machine.sheet->gpu->link_bytes_per_s /= 1000;
+  const std::vector<double> after = seconds();
+  EXPECT_EQ(after.front(), before.front()) << "an embedding is whole on every rank";
+  // Four sums of 4 samples, 32 tokens and 64 features in fp32, over 6 of 4 links.
+  EXPECT_NEAR(after[1] - before[1], 4 * 2 * 3. / 4 * (4 * 32 * 64 * 4) / (0.75 * 450e6), 1e-6);
+}
+
+TEST(Outlook, OfRanksThatDivideLayersTellsThemAll) {
+  const Outlook all = outlook(transformer + "1f1b/np:16/batch:16/micro:4/dp:2/device:cuda/tp:4");
+  int told = 0;
+  for (const Term& term : all.forecast.predicted.terms)
+    if (term.formula.find("busy ranks") != std::string::npos) {
+      ++told;
+      EXPECT_THAT(term.formula, testing::HasSubstr(", 16 busy ranks"));
+    }
+  EXPECT_GT(told, 0);
 }
 
 TEST(Outlook, OfDividedLayersRefusesWhatDoesNotDivide) {

@@ -8,7 +8,7 @@
 
 namespace parabench {
 
-/// Of bool, int, double and a pair of doubles, which is an array; other types are not linked.
+/// Instantiated for bool, int, double and a pair of doubles, which JSON has as an array.
 template <class T>
 nlohmann::json null_if_absent(const std::optional<T>& value);
 nlohmann::json null_if_empty(std::string_view text);

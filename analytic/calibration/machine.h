@@ -58,9 +58,9 @@ struct MachineInfo {
   double frequency_hz = 0;  ///< at the time of the look; 0: unknown
   int vector_bits = 0;      ///< widest float vector of the instruction set; 0: unknown
   std::vector<GpuInfo> gpus;
-  /// Ranks that each rank stands for, itself one of them, on GPUs next to each other: they do the same at the same time
-  /// (key tp). What such ranks share, each has a part of.
-  int neighbours = 1;
+  /// Of the case that is predicted: so many ranks, on GPUs next to each other, divide layers (key tp) and do the same
+  /// at the same time; a plan has one rank for them all. NICs, uplinks and GPUs they share in equal parts.
+  int tensor_ranks = 1;
   std::optional<HardwareSheet> sheet;  ///< nullopt: a machine that was looked at
 };
 

@@ -45,7 +45,7 @@ Link wire_of(const MachineInfo& machine, const Case& spec, const GroupSpread& gr
   const int host_ranks = ranks_per_host(machine, spec);  // on GPUs
   const double nics = host_ranks > 0 ? static_cast<double>(group.shape.most) / host_ranks : 1;
   Link wire{.latency_s = network.latency_s,
-            .bytes_per_s = nics * network_efficiency * host_bytes_per_s(machine) / of_host};
+            .bytes_per_s = nics * network_efficiency * nics_bytes_per_s(machine) / of_host};
   if (group.racks == 1) return wire;
   const double hosts = std::max(1.0, static_cast<double>(network.racks->hosts) / hosts_of_rank(machine));
   const double uplink = host_ranks > 0 ? group.most_in_rack / (host_ranks * hosts) : 1;

@@ -23,7 +23,7 @@ class DataSheetMemory final : public MemoryModel {
     if (measured_device(plan.spec) != DeviceKind::cuda) return {};
     const GpuInfo* gpu = first_gpu(machine_);
     Case all = plan.spec;
-    all.np *= machine_.neighbours;
+    all.np *= machine_.tensor_ranks;
     return {.context_bytes = typical_context_bytes,
             .communicator_bytes = typical_communicator_bytes(all),
             .matrix_workspace_bytes = matrix_workspace_bytes(gpu),

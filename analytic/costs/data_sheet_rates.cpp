@@ -48,7 +48,7 @@ double sharing(const MachineInfo& machine, const Case& spec, int busy_ranks) {
   int gpus = 0;
   for (const GpuInfo& gpu : machine.gpus) gpus += gpu.count;
   if (gpus == 0 || spec.comm == CommKind::nccl || ranks_per_host(machine, spec) > 0) return 1;
-  return std::max(1.0, static_cast<double>(busy_ranks) * machine.neighbours / gpus);
+  return std::max(1.0, static_cast<double>(busy_ranks) * machine.tensor_ranks / gpus);
 }
 
 DataSheetRates rates_on_gpu(const MachineInfo& machine, const Case& spec, int busy_ranks) {

@@ -78,7 +78,8 @@ class DataSheetTimes final : public TimeModel {
   Uplinks uplinks() const override {
     if (!machine_.sheet || !machine_.sheet->network || !machine_.sheet->network->racks) return {};
     const HostNetwork& network = *machine_.sheet->network;
-    return {.hosts_per_rack = network.racks->hosts, .links = uplink_bytes_per_s(machine_) / host_bytes_per_s(machine_)};
+    return {.hosts_per_rack = network.racks->hosts,
+            .links = network.racks->uplink_bytes_per_s / (network.nics * network.bytes_per_s)};
   }
   int cores() const override { return std::max(1, machine_.cores); }
   std::string source() const override { return "data-sheet"; }

@@ -1,6 +1,7 @@
 #include "analytic/costs/sheet_hosts.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "analytic/calibration/calibration.h"
 
@@ -10,9 +11,9 @@ namespace {
 bool has_network(const MachineInfo& machine) { return machine.sheet && machine.sheet->network; }
 
 int gpus_of_host(const MachineInfo& machine) {
-  return machine.gpus.empty() ? machine.neighbours : machine.gpus.front().count;
+  return machine.gpus.empty() ? machine.tensor_ranks : machine.gpus.front().count;
 }
-int neighbours_on_host(const MachineInfo& machine) { return std::min(machine.neighbours, gpus_of_host(machine)); }
+int tensor_ranks_on_host(const MachineInfo& machine) { return std::min(machine.tensor_ranks, gpus_of_host(machine)); }
 
 /// Members of the group that is there now, and the most of any.
 struct Most {
@@ -31,27 +32,25 @@ struct Most {
 int ranks_per_host(const MachineInfo& machine, const Case& spec) {
   if (!has_network(machine) || measured_device(spec) != DeviceKind::cuda) return 0;
   const int hosts = std::min(machine.sheet->hosts, spec.np);
-  return hosts == 0 ? std::max(1, gpus_of_host(machine) / machine.neighbours) : (spec.np + hosts - 1) / hosts;
+  return hosts == 0 ? std::max(1, gpus_of_host(machine) / machine.tensor_ranks) : (spec.np + hosts - 1) / hosts;
 }
 
-int hosts_of_rank(const MachineInfo& machine) {
-  const int gpus = gpus_of_host(machine);
-  return (machine.neighbours + gpus - 1) / gpus;
-}
+int hosts_of_rank(const MachineInfo& machine) { return 1 + (machine.tensor_ranks - 1) / gpus_of_host(machine); }
 
-double host_bytes_per_s(const MachineInfo& machine) {
+double nics_bytes_per_s(const MachineInfo& machine) {
   const HostNetwork& network = *machine.sheet->network;
-  return network.nics * network.bytes_per_s / neighbours_on_host(machine);
+  return network.nics * network.bytes_per_s / tensor_ranks_on_host(machine);
 }
 
 double message_bytes_per_s(const MachineInfo& machine, const Case& spec) {
-  const double all = host_bytes_per_s(machine);
+  const double all = nics_bytes_per_s(machine);
   return measured_device(spec) == DeviceKind::cuda ? std::min(all, machine.sheet->network->bytes_per_s) : all;
 }
 
 double uplink_bytes_per_s(const MachineInfo& machine) {
   const HostRacks& racks = *machine.sheet->network->racks;
-  return racks.uplink_bytes_per_s / std::min(machine.neighbours, neighbours_on_host(machine) * racks.hosts);
+  const std::int64_t in_rack = std::int64_t{tensor_ranks_on_host(machine)} * racks.hosts;
+  return racks.uplink_bytes_per_s / static_cast<double>(std::min<std::int64_t>(machine.tensor_ranks, in_rack));
 }
 
 int sheet_host(const MachineInfo& machine, const Case& spec, const Placement& placement, Rank rank) {

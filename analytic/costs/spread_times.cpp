@@ -8,6 +8,7 @@
 
 #include "analytic/costs/emulation.h"
 #include "analytic/costs/times_of.h"
+#include "base/counted.h"
 
 namespace parabench::analytic {
 namespace {
@@ -20,8 +21,8 @@ int ranks_per_host(const MachineInfo& machine, const Case& spec) {
 
 class SpreadTimes final : public TimesOf {
  public:
-  SpreadTimes(std::unique_ptr<const TimeModel> of_a_host, int neighbours, int hosts, std::string each)
-      : TimesOf(std::move(of_a_host)), neighbours_(neighbours), hosts_(hosts), each_(std::move(each)) {}
+  SpreadTimes(std::unique_ptr<const TimeModel> of_a_host, int neighbours, std::string hosts, std::string each)
+      : TimesOf(std::move(of_a_host)), neighbours_(neighbours), hosts_(std::move(hosts)), each_(std::move(each)) {}
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int) const override {
     return base_.parts(plan, rank, op, neighbours_);
@@ -32,9 +33,11 @@ class SpreadTimes final : public TimesOf {
   double load_s_per_sample(const plan::Plan& plan, int loading_ranks) const override {
     return base_.load_s_per_sample(plan, std::min(loading_ranks, neighbours_));
   }
-  std::string assumption(const plan::Plan& plan) const override { return beside(base_.assumption(plan), each_); }
+  std::string assumption(const plan::Plan& plan) const override {
+    return beside(base_.assumption(plan), "hosts" + each_);
+  }
   std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const override {
-    return beside(base_.link_assumption(plan, rank, op), fmt::format("{} {}", hosts_, each_));
+    return beside(base_.link_assumption(plan, rank, op), hosts_ + each_);
   }
   int cores() const override { return 0; }
 
@@ -43,8 +46,8 @@ class SpreadTimes final : public TimesOf {
     return of_a_host.empty() ? hosts : fmt::format("{}, {}", of_a_host, hosts);
   }
 
-  int neighbours_, hosts_;
-  std::string each_;  ///< what each host is taken to be
+  int neighbours_;
+  std::string hosts_, each_;  ///< how many hosts there are, and what each is taken to be
 };
 
 }  // namespace
@@ -58,7 +61,8 @@ int hosts_of(const MachineInfo& machine, const Case& spec) {
 
 Costs data_sheet_costs_of(const Case& spec, const MachineInfo& machine, const Sizes& sizes, const RateFactors& faster) {
   Costs costs = data_sheet_costs(machine, sizes, faster);
-  if (hosts_of(machine, spec) > 1) costs.time = spread_times(std::move(costs.time), machine, spec);
+  if (spec.device == DeviceKind::cpu && (spec.tp > 1 || hosts_of(machine, spec) > 1))
+    costs.time = spread_times(std::move(costs.time), machine, spec);
   if (spec.device == DeviceKind::cuda && spec.comm == CommKind::nccl)
     costs.time = exclusive_times(std::move(costs.time));
   return costs;
@@ -66,9 +70,9 @@ Costs data_sheet_costs_of(const Case& spec, const MachineInfo& machine, const Si
 
 std::unique_ptr<const TimeModel> spread_times(std::unique_ptr<const TimeModel> of_a_host, const MachineInfo& machine,
                                               const Case& spec) {
-  const int each = ranks_per_host(machine, spec);
-  return std::make_unique<SpreadTimes>(std::move(of_a_host), each, hosts_of(machine, spec),
-                                       fmt::format("hosts of {} cores, {} ranks on each", cores_of(machine), each));
+  const int each = std::min(ranks_per_host(machine, spec), spec.np);
+  return std::make_unique<SpreadTimes>(std::move(of_a_host), each, counted(hosts_of(machine, spec), "host"),
+                                       fmt::format(" of {} cores, {} ranks on each", cores_of(machine), each));
 }
 
 }  // namespace parabench::analytic

@@ -19,11 +19,12 @@ int hosts_of(const MachineInfo& machine, const Case& spec);
 
 /// Another model's times for a case whose ranks are spread over hosts_of() hosts: cores() is 0, and an operation costs
 /// what it costs while all ranks of its own host are busy. Messages and collectives between hosts cost what they cost
-/// within one. Precondition: hosts_of() is above 1.
+/// within one. Precondition: on one host every rank has cores to itself.
 std::unique_ptr<const TimeModel> spread_times(std::unique_ptr<const TimeModel> of_a_host, const MachineInfo& machine,
                                               const Case& spec);
 
-/// data_sheet_costs() of a case: spread over hosts where one does not hold its ranks; of ranks on GPUs of their own,
+/// data_sheet_costs() of a case: spread over hosts where one does not hold its ranks, or where these divide layers (key
+/// tp) on processors; of ranks on GPUs of their own,
 /// which NCCL wants, without cores that anybody would share.
 Costs data_sheet_costs_of(const Case& spec, const MachineInfo& machine, const Sizes& sizes,
                           const RateFactors& faster = {});

@@ -19,7 +19,7 @@ namespace {
 class Fit {
  public:
   Fit(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, const MemoryModel& memory, Bytes limit,
-      int steps)
+      int steps, int ranks_of_each)
       : plan_(plan),
         sizes_(sizes),
         time_(time),
@@ -27,6 +27,7 @@ class Fit {
         limit_(limit.value),
         steps_(plan.steps),
         most_steps_(std::max(plan.steps, steps)),
+        ranks_of_each_(ranks_of_each),
         chosen_(plan.segments.size()) {}
 
   plan::Plan run() {
@@ -118,7 +119,7 @@ class Fit {
   [[noreturn]] void throw_too_large(Rank rank, std::int64_t bytes) const {
     throw usage_error("memory", print_bytes(Bytes(limit_)),
                       fmt::format("at least {} bytes, which rank {} is predicted to need with everything recomputed",
-                                  bytes, rank.value),
+                                  bytes, rank.value * ranks_of_each_),
                       "try more ranks, smaller micro-batches or another partition");
   }
 
@@ -127,15 +128,15 @@ class Fit {
   const TimeModel& time_;
   const MemoryModel& memory_;
   std::int64_t limit_;
-  int steps_, most_steps_;
+  int steps_, most_steps_, ranks_of_each_;
   std::vector<bool> chosen_;
 };
 
 }  // namespace
 
 plan::Plan recompute_to_fit(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time,
-                            const MemoryModel& memory, Bytes limit, int steps) {
-  return Fit(plan, sizes, time, memory, limit, steps).run();
+                            const MemoryModel& memory, Bytes limit, int steps, int ranks_of_each) {
+  return Fit(plan, sizes, time, memory, limit, steps, ranks_of_each).run();
 }
 
 std::int64_t limited_bytes(const MemoryUsage& usage) {

@@ -12,9 +12,10 @@ namespace parabench::analytic {
 /// are at most `limit` in a window of `steps` steps. While a rank exceeds it, that segment of its own is added that
 /// frees most bytes per second of its forward; those that prove unnecessary in a step alone are kept again, the slowest
 /// first. Simulates the plan at most twice per segment, the window once and again for every segment that it adds.
-/// Throws usage_error naming the rank that exceeds the limit with all its segments recomputed, its bytes and the limit.
+/// Throws usage_error naming the rank that exceeds the limit with all its segments recomputed (of `ranks_of_each` that
+/// each of the plan stands for the first), its bytes and the limit.
 plan::Plan recompute_to_fit(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time,
-                            const MemoryModel& memory, Bytes limit, int steps);
+                            const MemoryModel& memory, Bytes limit, int steps, int ranks_of_each = 1);
 
 /// Bytes of a rank that count against the case's key `memory`: what it uses of a GPU, else what is counted.
 std::int64_t limited_bytes(const MemoryUsage& usage);

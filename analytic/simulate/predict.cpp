@@ -87,7 +87,7 @@ Predicted predict(const plan::Plan& plan, const Sizes& sizes, const TimeModel& t
     result.ranks.push_back({.rank = Rank(rank), .peak_memory = memories[rank], .breakdown_s = parts[rank]});
   }
   wait_for_samples(result, plan, time);
-  result.step_parts = step_parts(plan, time, busiest_rank(result.ranks), plan::computing_ranks(counted));
+  result.step_parts = step_parts(plan, time, busiest_rank(result.ranks));
   result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s, counted);
   result.second_opinion_step_time_s = second_opinions(counted, sizes, time);
   result.broken_assumptions = broken_assumptions(counted, time, result.second_opinion_step_time_s);

@@ -84,7 +84,7 @@ Predicted predict_outline(const plan::PipelineOutline& outline, const Sizes& siz
   const Rank busiest = busiest_rank(result.ranks);
   plan::Plan window = plan;
   window.ranks[busiest.value] = plan::written_program(outline, busiest);
-  result.step_parts = step_parts(window, time, busiest, plan::computing_ranks(plan));
+  result.step_parts = step_parts(window, time, busiest);
   result.terms = terms_of(plan, sizes, time, memory, result.ranks, result.step_time_s, window);
   result.second_opinion_step_time_s = second_opinions(plan, sizes, time);
   result.broken_assumptions = broken_assumptions(plan, time, result.second_opinion_step_time_s);

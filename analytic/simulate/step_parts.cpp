@@ -13,10 +13,10 @@ Rank busiest_rank(std::span<const RankPredicted> ranks) {
   return std::ranges::find_if(ranks, [&](const RankPredicted& rank) { return busy(rank) >= (1 - 1e-9) * most; })->rank;
 }
 
-StepParts step_parts(const plan::Plan& plan, const TimeModel& time, Rank rank, int computing_ranks) {
+StepParts step_parts(const plan::Plan& plan, const TimeModel& time, Rank rank) {
   TimeParts sum;
   for (const plan::Lane& lane : plan.ranks[rank.value].lanes) {
-    const int busy = lane.key.kind == plan::LaneKind::compute ? computing_ranks : 1;
+    const int busy = lane.key.kind == plan::LaneKind::compute ? plan::computing_ranks(plan) : 1;
     for (const plan::Op& op : lane.ops) sum += time.parts(plan, rank, op, busy);
   }
   return {rank, 1.0 / plan.steps * sum};

@@ -15,9 +15,9 @@ double computing_s(const Breakdown& step);
 /// `ranks` are those of a prediction, all and in order.
 Rank busiest_rank(std::span<const RankPredicted> ranks);
 
-/// The parts of the rank's operations, summed over its lanes, mean over the plan's steps: compute operations while
-/// `computing_ranks` compute, messages (at both ends) and collectives with nothing else running. Operations that overlap
-/// count in full, waiting does not count: their sum is not the step time.
-StepParts step_parts(const plan::Plan& plan, const TimeModel& time, Rank rank, int computing_ranks);
+/// The parts of the rank's operations, summed over its lanes, mean over the plan's steps: compute operations with all
+/// ranks busy, messages (at both ends) and collectives with nothing else running. Operations that overlap count in
+/// full, waiting does not count: their sum is not the step time.
+StepParts step_parts(const plan::Plan& plan, const TimeModel& time, Rank rank);
 
 }  // namespace parabench::analytic

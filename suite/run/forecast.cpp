@@ -78,7 +78,7 @@ analytic::Costs make_costs_of(const Subject& subject, const analytic::Sizes& siz
   };
   if (subject.tensor == 1) return costs_by(machine);
   analytic::MachineInfo of_shards = machine;
-  of_shards.neighbours = subject.tensor;
+  of_shards.tensor_ranks = subject.tensor;
   analytic::Costs costs = costs_by(of_shards);
   costs.time =
       analytic::tensor_times(std::move(costs.time), costs_by(machine).time, subject.spec, sizes, subject.tensor);
@@ -195,14 +195,14 @@ Placement placement_of(const Knowledge& knowledge, const Case& spec) {
   return in_blocks(spec.np, std::min(knowledge.hosts, spec.np));
 }
 
-void require_memory(const Predicted& predicted, const std::optional<Bytes>& limit) {
+void require_memory(const Predicted& predicted, const std::optional<Bytes>& limit, int ranks_of_each) {
   if (!limit) return;
   for (const RankPredicted& rank : predicted.ranks) {
     const std::int64_t bytes = analytic::limited_bytes(rank.peak_memory);
     if (bytes <= limit->value) continue;
     throw usage_error("memory", print_bytes(*limit),
-                      "at least " + std::to_string(bytes) + " bytes, which rank " + std::to_string(rank.rank.value) +
-                          " is predicted to need",
+                      "at least " + std::to_string(bytes) + " bytes, which rank " +
+                          std::to_string(rank.rank.value * ranks_of_each) + " is predicted to need",
                       "try more ranks, smaller micro-batches or recompute:auto");
   }
 }
@@ -241,8 +241,9 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
   const int predicted_window = plan::window(made, usual.warmup, usual.steps).steps();
   const auto predict_from = [&](const char* source) {
     const auto [time, memory] = make_costs_of(subject, sizes, knowledge, source);
-    forecast.plan =
-        fits ? analytic::recompute_to_fit(made, sizes, *time, *memory, *subject.spec.memory, predicted_window) : made;
+    forecast.plan = fits ? analytic::recompute_to_fit(made, sizes, *time, *memory, *subject.spec.memory,
+                                                      predicted_window, subject.tensor)
+                         : made;
     plan::require_valid(forecast.plan);
     forecast.predicted = analytic::predict(forecast.plan, sizes, *time, *memory, usual.warmup, usual.steps);
     if (source == std::string_view("calibrated"))
@@ -268,7 +269,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     predict_from("data-sheet");
     forecast.gap = std::string("the data sheet predicts, since the calibration lacks something: ") + error.what();
   }
-  require_memory(forecast.predicted, subject.spec.memory);
+  require_memory(forecast.predicted, subject.spec.memory, subject.tensor);
   if (forecast.cost_source == "calibrated") forecast.gap = gap_of(*knowledge.calibration, sizes, forecast.plan);
   return forecast;
 }

@@ -44,8 +44,9 @@ struct Forecast {
 /// key `memory`, and where the machine of a sheet has no room for the case (hardware.h).
 Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int warmup, int steps);
 
-/// Throws usage_error naming the first rank that is predicted to exceed the case's key `memory`.
-void require_memory(const Predicted& predicted, const std::optional<Bytes>& limit);
+/// Throws usage_error naming the first rank that is predicted to exceed the case's key `memory`; each of
+/// `predicted` stands for so many.
+void require_memory(const Predicted& predicted, const std::optional<Bytes>& limit, int ranks_of_each);
 
 /// What the subject's stages are cut by; where each rank stands for several, with the sums that these make in layers.
 plan::Profile profile_of(const Subject& subject, const analytic::Sizes& sizes, const Knowledge& knowledge);

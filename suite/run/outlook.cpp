@@ -79,7 +79,7 @@ std::optional<Outlook> shortened(const Subject& subject, const Knowledge& knowle
   } else {
     return std::nullopt;
   }
-  require_memory(forecast.predicted, spec.memory);
+  require_memory(forecast.predicted, spec.memory, subject.tensor);
   return out;
 }
 

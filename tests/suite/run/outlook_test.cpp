@@ -195,8 +195,28 @@ TEST(Outlook, OfRanksThatDivideLayersCutsStagesByTheirSums) {
   h100.machine.sheet->gpu->link_bytes_per_s /= 1000;
   const std::vector<double> after = seconds();
   EXPECT_EQ(after.front(), before.front()) << "an embedding is whole on every rank";
-  // Four sums of 4 samples, 32 tokens and 64 features in fp32, over 6 of 4 links.
-  EXPECT_NEAR(after[1] - before[1], 4 * 2 * 3. / 4 * (4 * 32 * 64 * 4) / (0.75 * 450e6), 1e-6);
+  // Four sums of 4 samples, 32 tokens and 64 features in fp32, of whose bytes a ring of four sends 6/4.
+  const double sums_s = 4 * 6. / 4 * (4 * 32 * 64 * 4) / (0.75 * 450e9);
+  EXPECT_NEAR(after[1] - before[1], 999 * sums_s, 1e-9);
+}
+
+TEST(Outlook, OfProcessorsThatDivideLayersHasCoresForEachWhetherOneHostHoldsThemOrTwo) {
+  Knowledge many = nothing_measured;
+  many.machine.cores = 8;
+  const auto update_s = [&](const std::string& ranks) {
+    const std::string id = transformer + "data-parallel/tp:4/batch:4/" + ranks;
+    for (const Term& term : make_outlook({.spec = parse_case(id), .id = id}, many).forecast.predicted.terms)
+      if (term.name.starts_with("update")) return term.value;
+    return 0.0;
+  };
+  EXPECT_GT(update_s("np:8"), 0);
+  EXPECT_EQ(update_s("np:8"), update_s("np:16")) << "eight ranks draw on the memory of a host, either way";
+  EXPECT_LT(update_s("np:4"), update_s("np:8"));
+}
+
+TEST(Outlook, OfRanksThatDivideLayersRefusesMemoryByTheFirstOfThem) {
+  const std::string id = transformer + "1f1b/np:8/batch:16/micro:4/device:cuda/tp:4/memory:1MB/recompute:auto";
+  EXPECT_THAT(refusal(id), testing::ContainsRegex("which rank [04] is predicted to need"));
 }
 
 TEST(Outlook, OfRanksThatDivideLayersTellsThemAll) {

@@ -35,6 +35,7 @@ std::string text(const JsonReader& object, std::string_view key) {
 
 void require_ours(const JsonReader& file) {
   const nlohmann::json& given = file.value();
+  if (given.is_array()) throw file.error("one sheet, not a list of them: an element in a file of its own");
   if (!given.is_object() || given.value("format", nlohmann::json()) != format_name)
     throw file.error(fmt::format("a '{}' file: this is one of another kind (no such 'format' field)", format_name));
   if (!file.get<std::string>("schema_version").starts_with("1."))

@@ -71,7 +71,8 @@ TEST(Hardware, SaysWhatIsWrongWithAFileAndWhere) {
   EXPECT_THAT(refusal_of([](json& d) { d["sources"] = json::array(); }), HasSubstr("at least one source"));
   EXPECT_THAT(refusal_of([](json& d) { d["schema_version"] = "2.0"; }), HasSubstr("1.0"));
   EXPECT_THAT(refusal_of([](json& d) { d["format"] = "parabench calibration"; }), HasSubstr("another kind"));
-  EXPECT_THAT(refusal_of([](json& d) { d = json::array(); }), HasSubstr("another kind"));
+  EXPECT_THAT(refusal_of([](json& d) { d = json::array({d}); }), HasSubstr("an element in a file of its own"));
+  EXPECT_THAT(refusal_of([](json& d) { d = 1; }), HasSubstr("another kind"));
   const auto with_racks = [](const json& racks) { return refusal_of([&](json& d) { d["network"]["racks"] = racks; }); };
   EXPECT_THAT(with_racks({{"hosts", 4}}), HasSubstr("network.racks.uplink_bytes_per_s: got 'missing'"));
   EXPECT_THAT(with_racks({{"hosts", 0}, {"uplink_bytes_per_s", 1e9}}), HasSubstr("network.racks.hosts"));

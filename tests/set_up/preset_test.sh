@@ -57,4 +57,7 @@ if [ ! -e /proc/driver/nvidia/version ]; then
   run "$checkout/parabench" doctor
   run "$checkout/parabench" run CASE --dry-run
   expect "they take the build that is there" not_called "cmake"
+  rm "$checkout/build/default/.programs-built"
+  run "$checkout/parabench" list
+  expect "they do not go on with a build that was begun" not_called "cmake --build $checkout/build/default"
 fi

@@ -82,7 +82,7 @@ class CalibratedMemory final : public MemoryModel {
   std::int64_t communicator_bytes(const Case& spec) const {
     const auto& measured = measured_->calibration.communicator_bytes;
     const auto found = measured.find(communicator_name(spec));
-    return found == measured.end() ? typical_communicator_bytes(spec) : found->second;
+    return found == measured.end() ? typical_communicator_bytes(spec.comm, spec.np) : found->second;
   }
 
   /// Gradients that this backward leaves behind for the next layers'. Those of a tied tensor whose layers are one

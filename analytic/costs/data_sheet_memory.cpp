@@ -22,10 +22,8 @@ class DataSheetMemory final : public MemoryModel {
   DeviceOverhead device_overhead(const plan::Plan& plan) const override {
     if (measured_device(plan.spec) != DeviceKind::cuda) return {};
     const GpuInfo* gpu = first_gpu(machine_);
-    Case all = plan.spec;
-    all.np *= machine_.tensor_ranks;
     return {.context_bytes = typical_context_bytes,
-            .communicator_bytes = typical_communicator_bytes(all),
+            .communicator_bytes = typical_communicator_bytes(plan.spec.comm, plan.spec.np * machine_.tensor_ranks),
             .matrix_workspace_bytes = matrix_workspace_bytes(gpu),
             .memory_bytes = gpu ? gpu->memory_bytes : 0};
   }

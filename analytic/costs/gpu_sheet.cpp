@@ -72,9 +72,9 @@ double peak_flops(const GpuRates& rates, Precision precision) {
   return 0;
 }
 
-std::int64_t typical_communicator_bytes(const Case& spec) {
-  if (spec.comm != CommKind::nccl) return 0;
-  return typical_nccl_alone_bytes + (spec.np > 1 ? typical_nccl_neighbour_bytes : 0);
+std::int64_t typical_communicator_bytes(CommKind comm, int ranks) {
+  if (comm != CommKind::nccl) return 0;
+  return typical_nccl_alone_bytes + (ranks > 1 ? typical_nccl_neighbour_bytes : 0);
 }
 
 std::int64_t matrix_workspace_bytes(const GpuInfo* gpu) {

@@ -29,8 +29,8 @@ double peak_flops(const GpuRates& rates, Precision precision);
 inline constexpr std::int64_t typical_context_bytes = 680LL << 20;
 inline constexpr std::int64_t typical_nccl_alone_bytes = 1004LL << 20;
 inline constexpr std::int64_t typical_nccl_neighbour_bytes = 480LL << 20;
-/// Of a rank's NCCL communicator, alone or with neighbours; 0 of others.
-std::int64_t typical_communicator_bytes(const Case& spec);
+/// Of a rank's NCCL communicator of so many ranks; 0 of others.
+std::int64_t typical_communicator_bytes(CommKind comm, int ranks);
 
 /// Workspace that cuBLAS takes out of torch's pool: 32 MiB from capability 9.0 on, else 8 MiB and 128 KiB
 /// (:4096:2:16:8; ATen/cuda/CublasHandlePool.cpp). No GPU known: the smaller one.

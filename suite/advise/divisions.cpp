@@ -6,9 +6,9 @@
 namespace parabench::suite {
 namespace {
 
-/// GPUs of a host, one to each rank; 1 where nobody knows them, where ranks share them, and where ranks were divided
-/// among hosts otherwise (--hosts).
-int gpus_of_host(const analytic::MachineInfo& machine, const Case& spec, int hosts) {
+/// Ranks that may divide a layer: the GPUs of a host; 1 where nobody knows them, where ranks share them, and where
+/// ranks were divided among hosts otherwise (--hosts).
+int most_tensor_ranks(const analytic::MachineInfo& machine, const Case& spec, int hosts) {
   if (machine.gpus.empty() || hosts > 1) return 1;
   const int gpus = machine.gpus.front().count;
   const bool has_network = analytic::ranks_per_host(machine, spec) > 0;
@@ -20,7 +20,7 @@ int gpus_of_host(const analytic::MachineInfo& machine, const Case& spec, int hos
 std::vector<Subject> divisions_of(const Subject& whole, const Knowledge& knowledge) {
   std::vector<Subject> subjects = {whole};
   if (whole.spec.device != DeviceKind::cuda || knowledge.calibration) return subjects;
-  const int gpus = gpus_of_host(knowledge.machine, whole.spec, knowledge.hosts);
+  const int gpus = most_tensor_ranks(knowledge.machine, whole.spec, knowledge.hosts);
   Subject divided = whole;
   for (int ranks = 2; gpus % ranks == 0; ranks *= 2) {
     divided.spec.tp = ranks;

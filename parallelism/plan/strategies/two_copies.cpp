@@ -59,22 +59,8 @@ std::optional<Plan> plan_of_two_copies(const Case& spec, const models::ModelSpec
 }
 
 Plan with_all_members(const Plan& two_copies) {
-  Plan all{.spec = two_copies.spec,
-           .segments = two_copies.segments,
-           .skips = two_copies.skips,
-           .statistics = two_copies.statistics,
-           .stages = two_copies.stages,
-           .replicas = two_copies.replicas,
-           .shards = two_copies.shards,
-           .groups = two_copies.groups,
-           .steps = two_copies.steps,
-           .averaging = two_copies.averaging,
-           .parts = two_copies.parts,
-           .updates_late = two_copies.updates_late,
-           .versions = two_copies.versions,
-           .tie = two_copies.tie,
-           .pieces = two_copies.pieces,
-           .placement = two_copies.placement};
+  Plan all = two_copies;
+  all.ranks.clear();
   const int written = static_cast<int>(two_copies.ranks.size()), each = written / 2;
   const int copies = two_copies.spec.np / each, replicas = two_copies.replicas / copies;
   for (int r = 0; r < two_copies.spec.np; ++r) {

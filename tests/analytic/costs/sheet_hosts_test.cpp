@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+
 #include "analytic/costs/costs.h"
 #include "tests/analytic/fixtures.h"
 

@@ -25,6 +25,7 @@ LayerForm& operator+=(LayerForm& sum, const LayerForm& layer) {
   sum.input += layer.input;
   sum.weight += layer.weight;
   sum.update += layer.update;
+  sum.adding += layer.adding;
   sum.parameters += layer.parameters;
   sum.saved += layer.saved;
   sum.entry = std::max(sum.entry, layer.entry);
@@ -32,6 +33,12 @@ LayerForm& operator+=(LayerForm& sum, const LayerForm& layer) {
 }
 
 double passes(const LayerForm& of) { return of.forward + of.backward; }
+
+/// What moving gradients takes in a step beside its backwards: all but the first of so many add to them, and where
+/// ranks sum they are moved to the buckets, two words a parameter in place of three.
+double gradient_moves(const LayerForm& of, double pieces, bool sums) {
+  return (pieces - 1 + (sums ? 2. / 3 : 0)) * of.adding;
+}
 
 /// Weights, gradients and the optimizer's states, of which each rank has whole ones and a share of the rest.
 double state_bytes(const Case& spec, double parameters, double sharers, bool shares_weights) {
@@ -46,6 +53,12 @@ int device_of(int stage, int devices, plan::StageOrder order) {
   return stage % devices;
 }
 
+/// How much of a forward runs again, in the mean over the pieces of a step.
+double again_share(const Case& spec, double pieces) {
+  if (spec.recompute == Recompute::except_last) return (pieces - 1) / pieces;
+  return spec.recompute == Recompute::all ? 1 : 0;
+}
+
 /// What each device of a pipeline holds of the model, cut by time as plan::cut_model() does.
 std::vector<LayerForm> devices_of(const Case& spec, const plan::Strategy& strategy, std::span<const LayerForm> layers,
                                   const plan::Pipe& pipe) {
@@ -54,7 +67,9 @@ std::vector<LayerForm> devices_of(const Case& spec, const plan::Strategy& strate
   const double pieces = pipe.micro_batches / (crossed ? 2.0 : 1.0);
   const int sharers = spec.zero > 0 ? spec.dp : 1;
   std::vector<double> seconds;
-  for (const LayerForm& layer : layers) seconds.push_back(passes(layer) + layer.update / (pieces * sharers));
+  const double again = again_share(spec, pieces);
+  for (const LayerForm& layer : layers)
+    seconds.push_back(passes(layer) + again * layer.forward + layer.update / (pieces * sharers));
   // Stages that ranks share are planned later: as if each rank had one.
   const int stages =
       plan::plans_widths(spec) ? std::min(devices, static_cast<int>(layers.size())) : strategy.stages(spec);
@@ -68,7 +83,7 @@ std::vector<LayerForm> devices_of(const Case& spec, const plan::Strategy& strate
     if (crossed) {
       // Each of the two pipelines has half of the micro-batches, and all of its states.
       LayerForm half = sum;
-      for (double* part : {&half.forward, &half.backward, &half.input, &half.weight}) *part /= 2;
+      for (double* part : {&half.forward, &half.backward, &half.input, &half.weight, &half.adding}) *part /= 2;
       half.saved /= 2;
       on[device] += half;
       on[devices - 1 - device] += half;
@@ -87,6 +102,16 @@ double pipeline_makespan(const plan::Strategy& strategy, const plan::Pipe& pipe,
   return passes(slow) * (pipe.micro_batches + static_cast<double>(pipe.devices - 1) / pipe.chunks);
 }
 
+/// PipeDream's with one stage on all ranks, which take mini-batches by turns and sum once for all.
+CaseForm shared_stage_form(const Case& spec, const LayerForm& whole, const plan::SumTimes& sums) {
+  const bool again = spec.recompute != Recompute::none;
+  const auto bytes = static_cast<double>(whole.parameters);
+  const double own = passes(whole) + (again ? whole.forward : 0) + whole.update;
+  const auto activations = static_cast<double>(whole.saved + (again ? whole.entry : 0));
+  return {.step_time_s = std::max(own, sums.seconds(bytes)) / spec.np,
+          .peak_bytes = state_bytes(spec, bytes, 1, false) + activations};
+}
+
 CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const LayerForms& forms,
                        const plan::SumTimes& sums) {
   const plan::Pipe pipe = strategy.pipe(spec);
@@ -96,13 +121,19 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
   const bool crossed = strategy.schedule.stages == plan::StageOrder::crossed;
   const int sharers = spec.zero > 0 ? spec.dp * (crossed ? 2 : 1) : 1;
   const std::vector<LayerForm> devices = devices_of(spec, strategy, forms.layers, pipe);
-  const LayerForm& slow = *std::ranges::max_element(devices, {}, [&](const LayerForm& device) {
-    return pipe.micro_batches * passes(device) + device.update / sharers;
-  });
+  const auto repeated = [&](const LayerForm& device) {
+    return again ? (pipe.micro_batches - spared) * device.forward : 0;
+  };
+  const auto work = [&](const LayerForm& device) {
+    return pipe.micro_batches * passes(device) + repeated(device) +
+           gradient_moves(device, pipe.micro_batches, spec.dp > 1) + device.update / sharers;
+  };
+  const LayerForm& slow = *std::ranges::max_element(devices, {}, work);
+  double worked = 0;  // by a device in the mean
+  for (const LayerForm& device : devices) worked += work(device) / pipe.devices;
+  const double waited = drains ? pipeline_makespan(strategy, pipe, slow) - pipe.micro_batches * passes(slow) : 0;
   CaseForm form;
-  form.step_time_s = drains ? pipeline_makespan(strategy, pipe, slow) : pipe.micro_batches * passes(slow);
-  if (again) form.step_time_s += (pipe.micro_batches - spared) * slow.forward;
-  form.step_time_s += slow.update / sharers;
+  form.step_time_s = std::max(forms.apart * (work(slow) + waited), worked);
   double summing = 0;
   for (int p = 0; p < pipe.devices; ++p) {
     const LayerForm& device = devices[p];
@@ -116,7 +147,11 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
                                       (again ? (1 + spared) * static_cast<double>(device.saved) : 0));
   }
   form.step_time_s += summing;
-  return form;
+  if (!plan::plans_widths(spec)) return form;
+  LayerForm whole;
+  for (const LayerForm& layer : forms.layers) whole += layer;
+  return std::min(form, shared_stage_form(spec, whole, sums),
+                  [](const CaseForm& one, const CaseForm& other) { return one.step_time_s < other.step_time_s; });
 }
 
 CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const LayerForms& forms,
@@ -136,7 +171,7 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
   const auto bytes = static_cast<double>(whole.parameters);
   const double backward = whole.backward + (again ? whole.forward : 0);
   const double update = whole.update / (shares ? copies : 1);
-  const double own = whole.forward + backward + update;
+  const double own = whole.forward + backward + gradient_moves(whole, 1, copies > 1) + update;
   // Each bucket pays the latency of its own sum; it holds a layer at least.
   const double buckets =
       std::clamp(std::ceil(bytes / static_cast<double>(spec.bucket.value)), 1.0, std::max(1.0, with_parameters));
@@ -172,27 +207,46 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
 LayerForms layer_forms(const Case& spec, const Sizes& sizes, const Costs& costs, int samples,
                        const Placement& placement) {
   const plan::Plan plan = single_layers(spec, sizes.model(), samples, placement);
-  const auto seconds = [&](const plan::Op& op) { return costs.time->seconds(plan, Rank(0), op, spec.np); };
+  const auto seconds_of = [&](const plan::Op& op, int busy) { return costs.time->seconds(plan, Rank(0), op, busy); };
+  const auto seconds = [&](const plan::Op& op) { return seconds_of(op, spec.np); };
   const auto pass = [](plan::OpKind kind, SegmentId layer) {
     return plan::pass(kind, layer, MicroBatchId(0), StepId(0), VersionId(0));
   };
   LayerForms forms{.layers = {}, .link = costs.time->link(plan)};
+  if (spec.device == DeviceKind::cuda) {
+    const DeviceOverhead beside = costs.memory->device_overhead(plan);
+    forms.device_bytes = beside.context_bytes + beside.communicator_bytes + beside.matrix_workspace_bytes;
+  }
+  const int cores = costs.time->cores();
+  const int few = cores > 0 ? std::clamp(cores / threads_of_operation(spec), 1, spec.np) : spec.np;
+  double shared = 0, apart = 0;
   for (SegmentId layer; layer.value < std::ssize(plan.segments); ++layer) {
     const plan::Op there = pass(plan::OpKind::forward, layer);
+    plan::Op adding = pass(plan::OpKind::backward, layer);
+    adding.accumulates = true;
     forms.layers.push_back({.forward = seconds(there),
                             .backward = seconds(pass(plan::OpKind::backward, layer)),
                             .input = seconds(pass(plan::OpKind::backward_input, layer)),
                             .weight = seconds(pass(plan::OpKind::backward_weight, layer)),
                             .update = seconds(plan::update(layer, 1, StepId(0), VersionId(0))),
+                            .adding = seconds(adding) - seconds(pass(plan::OpKind::backward, layer)),
                             .parameters = sizes.parameter_bytes(plan, layer, 1),
                             .saved = costs.memory->saved_bytes(plan, Rank(0), there),
                             .entry = sizes.input_bytes(plan, Rank(0), there)});
+    shared += forms.layers.back().forward;
+    apart += seconds_of(there, few);
   }
+  if (shared > 0) forms.apart = apart / shared;
   return forms;
 }
 
 std::vector<Rank> summing_ranks(const Case& spec) {
   const bool in_stages = plan::find_strategy(spec.strategy.name).ranks == plan::RankUse::stages;
+  if (plan::plans_widths(spec)) {
+    std::vector<Rank> all;
+    for (Rank rank; rank.value < spec.np; ++rank) all.push_back(rank);
+    return all;
+  }
   const int copies = in_stages ? spec.dp : spec.np - plan::serving(spec).servers;
   std::vector<Rank> ranks;
   for (int copy = 0; copy < copies; ++copy) ranks.emplace_back(in_stages ? copy * (spec.np / spec.dp) : copy);
@@ -221,8 +275,10 @@ plan::SumTimes sums_of(const Case& spec, const Sizes& sizes, const Costs& costs,
 
 CaseForm case_form(const Case& spec, const LayerForms& forms, const plan::SumTimes& sums) {
   const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
-  return strategy.ranks == plan::RankUse::stages ? pipeline_form(spec, strategy, forms, sums)
-                                                 : copies_form(spec, strategy, forms, sums);
+  CaseForm form = strategy.ranks == plan::RankUse::stages ? pipeline_form(spec, strategy, forms, sums)
+                                                          : copies_form(spec, strategy, forms, sums);
+  form.peak_bytes += static_cast<double>(forms.device_bytes);
+  return form;
 }
 
 }  // namespace parabench::analytic

@@ -19,8 +19,9 @@ double data_parallel_opinion(const plan::Plan& plan, const Sizes& sizes, const T
   const std::vector<Link> ring(plan.replicas, time.link(plan));
   const auto gradients =
       static_cast<double>(sizes.parameter_bytes(plan, SegmentId(0), static_cast<int>(plan.segments.size())));
-  // One rank with the whole batch in one piece.
+  // Sequential training with the whole batch in one piece.
   plan::Plan alone{.spec = plan.spec, .segments = plan.segments, .pieces = {{plan::batch_samples(plan)}}};
+  alone.spec.strategy = {"sequential", {}};
   alone.ranks.push_back({.holds = {{StageId(0), ReplicaId(0)}}});
   const bool fuses = plan::find_strategy(plan.spec.strategy.name).find_parameter("fusion") != nullptr;
   const Bytes most = fuses               ? plan::fusion(plan.spec).buffer

@@ -11,18 +11,23 @@
 #include "analytic/costs/sum_times.h"
 #include "parallelism/plan/partition/replicated_stage.h"
 #include "parallelism/plan/schedules/one_forward_one_backward.h"
-#include "parallelism/plan/strategies/stage_widths.h"
 #include "parallelism/plan/strategies/strategy_table.h"
 
 namespace parabench::analytic {
 namespace {
 
-/// Seconds of one pass of a stage for micro-batch 0, with every rank busy.
+/// Seconds of one pass of a stage, with every rank busy: the mean over micro-batches like the first, of which all but
+/// that one add their gradients to what is there.
 double stage_pass(const plan::Plan& plan, const TimeModel& time, Rank rank, StageId stage, plan::OpKind kind) {
   const auto [first, last] = plan::segments_of(plan, stage);
+  const int pieces = plan::micro_batches(plan);
+  const bool adds = plan::makes_weight_gradient(kind) && !plan.scatters_pieces;
   double sum = 0;
   for (SegmentId s = first; s <= last; ++s) {
-    sum += time.seconds(plan, rank, plan::pass(kind, s, MicroBatchId(0), StepId(0), VersionId(0)), plan.spec.np);
+    plan::Op op = plan::pass(kind, s, MicroBatchId(0), StepId(0), VersionId(0));
+    const double starts = time.seconds(plan, rank, op, plan.spec.np);
+    op.accumulates = adds && pieces > 1;
+    sum += (starts + (pieces - 1) * time.seconds(plan, rank, op, plan.spec.np)) / pieces;
   }
   return sum;
 }
@@ -97,14 +102,6 @@ double recomputed_pass(const plan::Plan& plan, const TimeModel& time, Rank rank,
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-/// Of the updates that a rank makes in a step.
-double update_seconds(const plan::Plan& plan, const TimeModel& time, Rank rank) {
-  double seconds = 0;
-  for (const plan::Op& op : plan.ranks[rank.value].compute())
-    if (op.kind == plan::OpKind::update) seconds += time.seconds(plan, rank, op, plan.spec.np) / plan.steps;
-  return seconds;
-}
-
 /// What the literature says of schedules beyond gpipe and 1f1b: equal devices, messages free, one step alone.
 std::optional<double> schedule_makespan(const plan::Plan& plan, const TimeModel& time) {
   const StagePasses passes = stage_passes(plan, time);
@@ -116,15 +113,15 @@ std::optional<double> schedule_makespan(const plan::Plan& plan, const TimeModel&
   return strategy.makespan.of(strategy.pipe(plan.spec), mean);
 }
 
-/// The most that any rank spends on such operations, per step, each as long as it takes while nothing else runs.
+/// The most that any rank spends on such operations, per step, each as long as it takes while so many ranks are busy.
 template <class Counts>
-double most_seconds(const plan::Plan& plan, const TimeModel& time, Counts counts) {
+double most_seconds(const plan::Plan& plan, const TimeModel& time, int busy, Counts counts) {
   double most = 0;
   for (Rank rank(0); rank.value < std::ssize(plan.ranks); ++rank) {
     double seconds = 0;
     for (const plan::Lane& lane : plan.ranks[rank.value].lanes)
       for (const plan::Op& op : lane.ops)
-        if (counts(op)) seconds += time.seconds(plan, rank, op, 1) / plan.steps;
+        if (counts(op)) seconds += time.seconds(plan, rank, op, busy) / plan.steps;
     most = std::max(most, seconds);
   }
   return most;
@@ -144,22 +141,37 @@ double most_recomputed(const plan::Plan& plan, const TimeModel& time) {
   return most;
 }
 
+/// A mini-batch through a stage on one of its ranks, and the update; what comes in is priced by boundary_seconds().
+plan::StageLoad load_of(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, Rank rank, StageId stage) {
+  const auto [first, last] = plan::segments_of(plan, stage);
+  const int segments = last.value - first.value + 1;
+  const double passes = stage_pass(plan, time, rank, stage, plan::OpKind::forward) +
+                        stage_pass(plan, time, rank, stage, plan::OpKind::backward) +
+                        recomputed_pass(plan, time, rank, stage);
+  const plan::Op update = plan::update(first, segments, StepId(0), VersionId(0));
+  return {.seconds = plan::micro_batches(plan) * passes + time.seconds(plan, rank, update, plan.spec.np),
+          .weight_bytes = sizes.parameter_bytes(plan, first, segments)};
+}
+
 }  // namespace
 
 void add_pipeline_opinions(const plan::Plan& plan, const TimeModel& time, std::map<std::string, double>& opinions) {
   const int pieces = plan::micro_batches(plan);
   const bool alternates = plan.stages * plan.spec.dp == std::ssize(plan.ranks) && is_alternating(plan);
   const double again = most_recomputed(plan, time);
-  const double sums = most_seconds(plan, time, [](const plan::Op& op) { return plan::is_collective(op.kind); });
+  const double sums = most_seconds(plan, time, 1, [](const plan::Op& op) { return plan::is_collective(op.kind); });
+  const double updates = most_seconds(plan, time, plan.spec.np, [](const plan::Op& op) {
+    return plan::lane_kind(op.kind) == plan::LaneKind::compute && !plan::is_pass(op.kind);
+  });
   if (alternates) {
     const StagePasses passes = stage_passes(plan, time);
     const auto unequal = runs_ahead(plan) ? alternating_unequal : gpipe_unequal;
-    opinions["unequal_stages"] = unequal(passes.forward, passes.backward, pieces) + again + sums;
+    opinions["unequal_stages"] = unequal(passes.forward, passes.backward, pieces) + again + sums + updates;
   } else if (const auto makespan = schedule_makespan(plan, time)) {
-    opinions["schedule_formula"] = *makespan + again + sums;
+    opinions["schedule_formula"] = *makespan + again + sums + updates;
   } else {
     opinions["busiest_rank"] = most_seconds(
-        plan, time, [](const plan::Op& op) { return plan::lane_kind(op.kind) == plan::LaneKind::compute; });
+        plan, time, 1, [](const plan::Op& op) { return plan::lane_kind(op.kind) == plan::LaneKind::compute; });
   }
   // Equation 6.2 has a term for each of m - (W - 2) micro-batches, and neither says anything of copies.
   if (alternates && plan.spec.dp == 1 && pieces >= plan.stages - 2)
@@ -167,24 +179,34 @@ void add_pipeline_opinions(const plan::Plan& plan, const TimeModel& time, std::m
                                       gpipe_communication(boundary_seconds(plan, time), pieces);
 }
 
-double planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
-  const StagePasses passes = stage_passes(plan, time);
-  const int pieces = plan::micro_batches(plan);
-  double period = 0;
-  for (const double seconds : boundary_seconds(plan, time)) period = std::max(period, 2 * pieces * seconds);
+PlannerPeriod planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
+  const auto holders = plan::holders(plan);
+  PlannerPeriod slowest;
   for (StageId stage; stage.value < plan.stages; ++stage) {
-    const auto [first, last] = plan::segments_of(plan, stage);
-    const std::vector<Rank> replicas = plan::holders(plan, stage);
-    const double passed = passes.forward[stage.value] + passes.backward[stage.value] +
-                          recomputed_pass(plan, time, replicas.front(), stage);
-    // Of `width` steps one is the replica's own, with an update behind it.
-    const int width = plan.versions[stage.value].steps_per_update;
-    const plan::StageLoad load{.seconds = pieces * passed + width * update_seconds(plan, time, replicas.front()),
-                               .weight_bytes = sizes.parameter_bytes(plan, first, last.value - first.value + 1),
-                               .input_bytes = 0};
-    period = std::max(period, plan::stage_period(load, width, replica_link(time, sizes, plan, replicas)));
+    const std::vector<Rank>& replicas = holders[stage.value];
+    const plan::StageLoad load = load_of(plan, sizes, time, replicas.front(), stage);
+    const plan::ReplicaLink link = replica_link(time, sizes, plan, replicas);
+    const double period = plan::stage_period(load, static_cast<int>(replicas.size()), link);
+    if (period >= slowest.seconds) slowest = {period, link};
   }
-  return period;
+  for (const double seconds : boundary_seconds(plan, time))
+    slowest.seconds = std::max(slowest.seconds, 2 * plan::micro_batches(plan) * seconds);
+  return slowest;
+}
+
+PlannerPeriod data_parallel_period(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
+  const auto holders = plan::holders(plan);
+  plan::StageLoad whole;
+  std::vector<Rank> all;
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    const std::vector<Rank>& replicas = holders[stage.value];
+    const plan::StageLoad load = load_of(plan, sizes, time, replicas.front(), stage);
+    whole.seconds += load.seconds;
+    whole.weight_bytes += load.weight_bytes;
+    all.insert(all.end(), replicas.begin(), replicas.end());
+  }
+  const plan::ReplicaLink link = replica_link(time, sizes, plan, all);
+  return {plan::stage_period(whole, static_cast<int>(all.size()), link), link};
 }
 
 }  // namespace parabench::analytic

@@ -24,7 +24,7 @@ std::map<std::string, double> second_opinions(const plan::Plan& plan, const Size
   } else if (!plan.servers.empty()) {
     opinions["parameter_server"] = server_opinion(plan, sizes, time);
   } else if (plan.asynchronous) {
-    opinions["pipedream_planner"] = planner_period(plan, sizes, time);
+    opinions["pipedream_planner"] = planner_period(plan, sizes, time).seconds;
   } else if (plan.averaging.every > 0) {
     opinions["local_steps"] = local_opinion(plan, time);
   } else if (plan::uses(plan, plan::OpKind::encode)) {

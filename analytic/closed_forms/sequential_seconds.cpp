@@ -12,6 +12,7 @@ double sequential_seconds(const plan::Plan& plan, const TimeModel& time) {
   double sum = 0;
   for (SegmentId s; s.value < std::ssize(plan.segments); ++s) {
     const Rank rank = holders[plan::stage_of(plan, s).value].front();
+    sum += time.seconds(plan, rank, plan::update(s, 1, StepId(0), VersionId(0)), 1);
     // Pieces of as many samples lie side by side and take as long.
     for (auto first = pieces.begin(), end = first; first != pieces.end(); first = end) {
       end = std::find_if(first, pieces.end(), [&](int samples) { return samples != *first; });

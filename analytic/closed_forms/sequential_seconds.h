@@ -6,7 +6,8 @@
 
 namespace parabench::analytic {
 
-/// T_seq: the pieces of replica 0 one after the other, each segment on the first rank that has it, which alone is busy.
+/// T_seq: the pieces of replica 0 one after the other and an update of all weights, each segment on the first rank that
+/// has it, which alone is busy.
 double sequential_seconds(const plan::Plan& plan, const TimeModel& time);
 
 }  // namespace parabench::analytic

@@ -1,6 +1,7 @@
 #include "analytic/costs/layer_seconds.h"
 
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
 
 #include "analytic/calibration/measurements.h"
@@ -24,6 +25,15 @@ bool all_layers_tell(Measured what, const Calibration& calibration, const Sizes&
   return true;
 }
 
+std::vector<double> pass_seconds(const TimeModel& time, const plan::Plan& layers, plan::OpKind kind) {
+  const int busy = competing_ranks(layers.spec, layers.placement);
+  std::vector<double> seconds;
+  for (SegmentId s; s.value < std::ssize(layers.segments); ++s)
+    seconds.push_back(
+        time.seconds(layers, Rank(0), plan::pass(kind, s, MicroBatchId(0), StepId(0), VersionId(0)), busy));
+  return seconds;
+}
+
 }  // namespace
 
 bool has_layers(const Calibration& calibration, const Sizes& sizes, const Case& spec, const Placement& placement) {
@@ -44,13 +54,14 @@ bool has_pass_bytes(const Calibration& calibration, const Sizes& sizes, const pl
                              [&](Measured what) { return all_layers_tell(what, calibration, sizes, plan.spec, {1}); });
 }
 
+std::vector<double> layer_forward_seconds(const TimeModel& time, const plan::Plan& layers) {
+  return pass_seconds(time, layers, plan::OpKind::forward);
+}
+
 std::vector<double> layer_seconds(const TimeModel& time, const plan::Plan& layers) {
-  const int busy = competing_ranks(layers.spec, layers.placement);
-  std::vector<double> seconds;
-  for (SegmentId s; s.value < std::ssize(layers.segments); ++s) {
-    seconds.push_back(time.seconds(layers, Rank(0), plan::forward(s, MicroBatchId(0), StepId(0), VersionId(0)), busy) +
-                      time.seconds(layers, Rank(0), plan::backward(s, MicroBatchId(0), StepId(0), VersionId(0)), busy));
-  }
+  std::vector<double> seconds = layer_forward_seconds(time, layers);
+  const std::vector<double> backward = pass_seconds(time, layers, plan::OpKind::backward);
+  std::ranges::transform(seconds, backward, seconds.begin(), std::plus());
   return seconds;
 }
 

@@ -26,6 +26,8 @@ std::vector<double> layer_seconds(const Calibration* calibration, const MachineI
                                   const Case& spec, int samples);
 /// The same by one model of time. `layers`: single_layers() (profile.h) of the case.
 std::vector<double> layer_seconds(const TimeModel& time, const plan::Plan& layers);
+/// Of each layer's forward alone.
+std::vector<double> layer_forward_seconds(const TimeModel& time, const plan::Plan& layers);
 /// Of each layer's update likewise, with the key zero of the share that one copy has. Throws what the model throws.
 std::vector<double> layer_update_seconds(const TimeModel& time, const plan::Plan& layers);
 

@@ -38,7 +38,8 @@ void require_ours(const JsonReader& file) {
   if (given.is_array()) throw file.error("one sheet, not a list of them: an element in a file of its own");
   if (!given.is_object() || given.value("format", nlohmann::json()) != format_name)
     throw file.error(fmt::format("a '{}' file: this is one of another kind (no such 'format' field)", format_name));
-  if (!file.get<std::string>("schema_version").starts_with("1."))
+  const auto version = file.get<std::string>("schema_version");
+  if (version != "1.0" && version != "1.1")
     throw file.at("schema_version").error("1.0 or 1.1, the versions that this parabench reads");
 }
 

@@ -39,6 +39,24 @@ std::string_view name_of(plan::OpKind kind) {
   return {};
 }
 
+/// Of backwards that add their gradients to those of the micro-batches before: as the first one's, which starts them.
+void adding_pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind, int busy) {
+  if (!plan::makes_weight_gradient(kind) || plan::micro_batches(terms.plan) == 1 || terms.plan.scatters_pieces) return;
+  const plan::Op* first = nullptr;
+  double sum = 0;
+  for (const plan::Op& op : terms.plan.ranks[rank.value].compute()) {
+    if (op.kind != kind || plan::stage_of(terms.plan, op.segment) != stage) continue;
+    if (!first) first = &op;
+    if (op.step != first->step || op.micro_batch != first->micro_batch) continue;
+    plan::Op adding = op;
+    adding.accumulates = true;
+    sum += terms.time.seconds(terms.plan, rank, adding, busy);
+  }
+  terms.add(fmt::format("{}_adding[stage {}]", name_of(kind), stage.value), sum, "s",
+            "the same, and words moved for each parameter x seconds per word",
+            terms.with_assumption("gradients added to those of the micro-batches before"));
+}
+
 /// Of the first such pass on the rank's lane: its piece through the whole stage.
 void pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind) {
   const int all = plan::computing_ranks(terms.counted),
@@ -84,6 +102,7 @@ void pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind) {
             fmt::format("sum over the stage's layers of t_floor + b t_sample, b = {} samples, {} busy ranks",
                         samples_of(terms.plan, rank, *first), busy),
             terms.with_assumption("per-layer costs, one micro-batch"));
+  adding_pass(terms, rank, stage, kind, busy);
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "analytic/closed_forms/memory_form.h"
+#include "analytic/closed_forms/pipeline_opinions.h"
 #include "analytic/closed_forms/traffic_form.h"
-#include "analytic/costs/sum_times.h"
 #include "analytic/simulate/loading.h"
 #include "analytic/simulate/stage_terms.h"
 #include "analytic/simulate/step_parts.h"
@@ -19,23 +19,6 @@
 
 namespace parabench::analytic {
 namespace {
-
-/// A mini-batch through a stage on one of its ranks, and its update.
-plan::StageLoad load_of(const TermList& terms, StageId stage) {
-  const Rank rank = terms.holders[stage.value].front();
-  const auto [first, last] = plan::segments_of(terms.plan, stage);
-  plan::StageLoad load{.weight_bytes = terms.sizes.parameter_bytes(terms.plan, first, last.value - first.value + 1)};
-  for (SegmentId s = first; s <= last; ++s) {
-    const plan::Op there = plan::forward(s, MicroBatchId(0), StepId(0), VersionId(0));
-    load.seconds += terms.time.seconds(terms.plan, rank, there, terms.plan.spec.np) +
-                    terms.time.seconds(terms.plan, rank, plan::backward(s, MicroBatchId(0), StepId(0), VersionId(0)),
-                                       terms.plan.spec.np);
-    if (s == first && stage.value > 0) load.input_bytes = terms.sizes.input_bytes(terms.plan, rank, there);
-  }
-  const plan::Op update = plan::update(first, last.value - first.value + 1, StepId(0), VersionId(0));
-  load.seconds += terms.time.seconds(terms.plan, rank, update, terms.plan.spec.np);
-  return load;
-}
 
 /// How old the weights are by which an update's gradients are computed: the same for every update but the first ones.
 void staleness(TermList& terms, StageId stage) {
@@ -48,34 +31,16 @@ void staleness(TermList& terms, StageId stage) {
 
 /// PipeDream's price of the plan's stages, and of the alternative to all of them.
 void replication(TermList& terms) {
-  if (!terms.plan.asynchronous || !terms.plan.servers.empty() || plan::micro_batches(terms.plan) > 1) return;
-  const auto link_of = [&](const std::vector<Rank>& replicas) {
-    return replica_link(terms.time, terms.sizes, terms.plan, replicas);
+  const plan::Plan& plan = terms.plan;
+  if (!plan.asynchronous || !plan.servers.empty() || plan::micro_batches(plan) > 1) return;
+  const auto add = [&](const char* name, const PlannerPeriod& period, const char* of) {
+    terms.add(name, period.seconds, "s",
+              fmt::format("{}: max(passes and update, weights over {:.3g} bytes/s, sync={}) / replicas, or transfers",
+                          of, period.link.sum_bytes_per_s, to_text(period.link.sync)),
+              terms.with_assumption("PipeDream's planner (SOSP'19, section 3.1)"));
   };
-  const auto formula = [](const plan::ReplicaLink& link) {
-    return fmt::format("max(passes and update, weights over {:.3g} bytes/s, sync={}) / replicas, transfers",
-                       link.sum_bytes_per_s, to_text(link.sync));
-  };
-  std::vector<Rank> all;
-  plan::StageLoad whole;
-  plan::ReplicaLink slowest;
-  double period = 0;
-  for (StageId stage; stage.value < terms.plan.stages; ++stage) {
-    const plan::StageLoad load = load_of(terms, stage);
-    whole.seconds += load.seconds;
-    whole.weight_bytes += load.weight_bytes;
-    const std::vector<Rank>& replicas = terms.holders[stage.value];
-    all.insert(all.end(), replicas.begin(), replicas.end());
-    const plan::ReplicaLink link = link_of(replicas);
-    const double own = plan::stage_period(load, static_cast<int>(replicas.size()), link);
-    if (own >= period) slowest = link;
-    period = std::max(period, own);
-  }
-  const plan::ReplicaLink among_all = link_of(all);
-  const std::string origin = "PipeDream's planner (SOSP'19, section 3.1)";
-  terms.add("planner_period", period, "s", "the slowest stage's " + formula(slowest), terms.with_assumption(origin));
-  terms.add("data_parallel_period", plan::stage_period(whole, terms.plan.spec.np, among_all), "s",
-            "one stage on all ranks: " + formula(among_all), terms.with_assumption(origin));
+  add("planner_period", planner_period(plan, terms.sizes, terms.time), "the slowest stage");
+  add("data_parallel_period", data_parallel_period(plan, terms.sizes, terms.time), "one stage on all ranks");
 }
 
 /// What copies of the whole model exchange, beside the backward that may hide it.
@@ -141,7 +106,8 @@ void resident_memory(TermList& terms, const MemoryModel& model, std::span<const 
             "resident less counted in a calibration's first chain of the layers");
 }
 
-/// What the strategy's formulas say of the rank that holds most and of the busiest one, and what the latter sends.
+/// What the strategy's formulas say of the rank that holds most and of the busiest one, and what the latter sends to
+/// others.
 void closed_forms(TermList& terms, const plan::Plan& counted, const MemoryModel& model,
                   std::span<const RankPredicted> ranks, Rank busiest) {
   const Rank most =
@@ -151,6 +117,7 @@ void closed_forms(TermList& terms, const plan::Plan& counted, const MemoryModel&
   if (form && (form->activations > 0 || form->in_flight == 0))
     terms.add(fmt::format("closed_form_memory[rank {}]", most.value), form->total(), "bytes", form->formula,
               "Rajbhandari et al., SC'20, and the strategy's row; without messages and temporaries");
+  if (counted.ranks.size() == 1) return;
   const std::string on = fmt::format("[rank {}]", busiest.value);
   terms.add("bytes_sent" + on, sent_bytes(counted, terms.sizes, busiest), "bytes",
             "messages, and what a ring sends of collectives, per step", "counted over the plan's operations");
@@ -201,7 +168,7 @@ std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const Tim
   exchanges_over_backward(list);
   device_memory(list, memory, ranks);
   resident_memory(list, memory, ranks);
-  if (plan.ranks.size() > 1) closed_forms(list, counted, memory, ranks, busiest);
+  closed_forms(list, counted, memory, ranks, busiest);
   const double flops = models::training_flops(sizes.model()).value * plan::batch_samples(plan);
   list.add("flops_per_step", flops, "FLOP", "samples x (forward + backward FLOPs), a multiply-add counts 2",
            "model specification");

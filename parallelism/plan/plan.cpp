@@ -1,6 +1,8 @@
 #include "parallelism/plan/plan.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -132,7 +134,8 @@ int whole(int steps, int round) { return (steps + round - 1) / round * round; }
 }  // namespace
 
 Window window(const Plan& plan, int warmup, int steps) {
-  const int round = plan.asynchronous ? turns(plan) : plan.steps;
+  const bool is_long = plan.servers.empty() && turns(plan) - steps > steps;
+  const int round = !plan.asynchronous ? plan.steps : is_long ? 1 : turns(plan);
   const int measured = whole(steps, round);
   return {.discarded = whole(discarded_steps(plan.spec, warmup), round),
           .measured = measured,
@@ -177,7 +180,14 @@ bool is_server(const Plan& plan, Rank rank) { return std::ranges::find(plan.serv
 
 int computing_ranks(const Plan& plan) { return static_cast<int>(plan.ranks.size() - plan.servers.size()); }
 
-int turns(const Plan& plan) { return plan.servers.empty() ? 1 : std::max(1, computing_ranks(plan) / plan.replicas); }
+int turns(const Plan& plan) {
+  if (!plan.servers.empty()) return std::max(1, computing_ranks(plan) / plan.replicas);
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  std::int64_t steps = 1;
+  for (const VersionRule& rule : plan.versions)
+    steps = std::min(most, std::lcm(steps, std::int64_t{rule.steps_per_update}));
+  return static_cast<int>(steps);
+}
 
 bool served_in_shares(const Plan& plan) { return plan.stages == 1 && plan.servers.size() > 1; }
 

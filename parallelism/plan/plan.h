@@ -181,15 +181,17 @@ struct Window {
   int steps() const { return discarded + measured; }
 };
 /// Where `warmup` and `steps` are asked for: discarded_steps(), and both in whole rounds. A round is the plan's own
-/// steps, since some of these average weights and others do not; of an asynchronous plan turns(). `plan`: as a strategy
-/// wrote it.
+/// steps, since some of these average weights and others do not; of an asynchronous plan turns(), unless replicas of
+/// stages have some that are longer than twice `steps`. `plan`: as a strategy wrote it.
 Window window(const Plan& plan, int warmup, int steps);
 
 /// Whether the rank is one of the plan's servers.
 bool is_server(const Plan& plan, Rank rank);
 /// Ranks that compute passes: all but servers.
 int computing_ranks(const Plan& plan);
-/// Steps in which each worker of servers has its turn: 1, but for workers of which every one makes updates alone.
+/// Steps in which all that take turns have had theirs equally often: workers of servers of which every one makes
+/// updates alone, and replicas of stages, which take the mini-batches by turns. 1 where none do; at most what an int
+/// holds.
 int turns(const Plan& plan);
 /// Whether several servers share every run of the plan's one stage, so that each has a share of all tensors.
 bool served_in_shares(const Plan& plan);

@@ -162,11 +162,9 @@ std::vector<double> step_completions(const Plan& plan, const Timeline& timeline)
 }
 
 std::vector<double> step_durations(const Plan& plan, const Timeline& timeline) {
-  int pattern = turns(plan), round = pattern;
-  for (const VersionRule& rule : plan.versions) {
-    pattern = std::lcm(pattern, rule.steps_per_update);
-    round = std::max(round, rule.steps_per_update);
-  }
+  const int pattern = turns(plan);
+  int round = plan.servers.empty() ? 1 : pattern;
+  for (const VersionRule& rule : plan.versions) round = std::max(round, rule.steps_per_update);
   const std::vector<double> completions = step_completions(plan, timeline);
   const auto before = [&](int step) {
     if (step >= pattern) return step - pattern;

@@ -98,23 +98,24 @@ void pair_again(std::span<Pass> passes) {
 
 std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::span<const Pass> passes, bool ablate) {
   std::map<std::string, CaseErrors> errors;
+  for (const results::JudgedCase& one : cases) errors[one.id];
   for (const Pass& pass : passes) {
     if (!pass.calibration) continue;
     const analytic::Calibration* stale = stale_calibration(passes, pass);
     for (const results::Record& record : pass.results.records) {
-      if (!results::counts(record) || !results::case_error(record)) continue;
+      const auto judged = errors.find(record.id);
+      if (judged == errors.end() || !results::counts(record) || !results::case_error(record)) continue;
       // The rounds themselves: pair_again().
       const std::optional<protocol::PairedRounds> rounds = ablate ? rounds_of(pass, record) : std::nullopt;
       if (const auto again = repredict(record, {*pass.calibration, stale, rounds ? &*rounds : nullptr}, ablate))
-        add(errors[record.id], *again);
+        add(judged->second, *again);
     }
   }
   for (results::JudgedCase& one : cases) {
-    const auto found = errors.find(one.id);
-    if (found == errors.end()) continue;
-    one.held_out = median_of(found->second.held_out);
-    one.stale = median_of(found->second.stale);
-    one.ddlbench = median_of(found->second.ddlbench);
+    const CaseErrors& found = errors.at(one.id);
+    one.held_out = median_of(found.held_out);
+    one.stale = median_of(found.stale);
+    one.ddlbench = median_of(found.ddlbench);
   }
   std::vector<Ablation> ablations;
   if (!ablate) return ablations;

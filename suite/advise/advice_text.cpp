@@ -31,11 +31,12 @@ void add_row(std::string& text, const Candidate& one, std::size_t width) {
                   human_bytes(static_cast<double>(one.peak_bytes)), human_seconds(one.form.step_time_s));
 }
 
-void add_table(std::string& text, const std::vector<const Candidate*>& rows) {
+/// `bytes`: what the bytes of a rank are called.
+void add_table(std::string& text, const std::vector<const Candidate*>& rows, std::string_view bytes) {
   std::size_t width = 4;
   for (const Candidate* one : rows) width = std::max(width, one->chosen.id.size());
-  text += fmt::format("  {:<{}}  {:>10}  {:>10}  {:>11}  {:>11}\n", "case", width, "simulated", "samples/s",
-                      "peak memory", "closed form");
+  text += fmt::format("  {:<{}}  {:>10}  {:>10}  {:>11}  {:>11}\n", "case", width, "simulated", "samples/s", bytes,
+                      "closed form");
   for (const Candidate* one : rows) add_row(text, *one, width);
 }
 
@@ -47,6 +48,15 @@ std::vector<const Candidate*> rows_of(const Advice& advice, bool is_sequential, 
     if (std::ssize(chosen) < rows || one.is_on_front) chosen.push_back(&one);
   }
   return chosen;
+}
+
+/// Of candidates that no rank can run, whether `shown` has some or not; "" where there are none.
+std::string unexecutable_text(const Advice& advice, const std::vector<const Candidate*>& shown) {
+  const auto best = std::ranges::find_if_not(advice.fitting, &Candidate::has_executor);
+  if (best == advice.fitting.end()) return "";
+  if (!std::ranges::all_of(shown, &Candidate::has_executor))
+    return "tp: what it would take is only predicted, no rank computes a part of a layer yet\n";
+  return fmt::format("tp: at best {} ({})\n", human_seconds(best->step_time_s), best->chosen.id);
 }
 
 /// What tables and programs get of a candidate.
@@ -97,14 +107,17 @@ std::string advice_text(const Question& question, const Advice& advice, int rows
       counted(question.spec.np, "rank"), hosts, limit, counted(advice.possible, "case"), advice.impossible,
       advice.simulated, source);
   const auto alike = rows_of(advice, true, rows);
-  if (!alike.empty()) add_table(text, alike);
+  // On a GPU that is what predict calls device_used.
+  const std::string_view bytes = question.spec.device == DeviceKind::cuda ? "device used" : "peak memory";
+  if (!alike.empty()) add_table(text, alike, bytes);
   text += "* nothing is both as fast and as small\n";
   const auto others = rows_of(advice, false, alike.empty() ? rows : std::min(rows, 3));
-  if (!std::ranges::all_of(alike, &Candidate::has_executor) || !std::ranges::all_of(others, &Candidate::has_executor))
-    text += "tp: what it would take is only predicted, no rank computes a part of a layer yet\n";
+  std::vector<const Candidate*> shown = alike;
+  shown.insert(shown.end(), others.begin(), others.end());
+  text += unexecutable_text(advice, shown);
   if (!others.empty()) {
     text += "\ntrain otherwise than sequential training, so that the time of a step alone says little:\n";
-    add_table(text, others);
+    add_table(text, others, bytes);
   }
   return text;
 }

@@ -34,7 +34,7 @@ void check_keys(const std::string& keys) {
     const bool is_given = name == "zero" && key != "zero:0";
     if ((is_chosen_key(name) && !is_given) || name == "memory")
       throw usage_error("--keys", key, "keys that advise does not choose itself",
-                        name == "memory" ? "try --memory" : "leave it out");
+                        name == "memory" ? "try --memory" : "leave it out: candidates differ in it");
     begin = end + 1;
   }
 }

@@ -26,6 +26,7 @@
 #include "parallelism/plan/strategies/strategies.h"
 #include "parallelism/plan/validate.h"
 #include "suite/protocol/command.h"
+#include "suite/run/hosts_option.h"
 
 namespace parabench::suite {
 namespace {
@@ -270,6 +271,8 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     forecast.gap = std::string("the data sheet predicts, since the calibration lacks something: ") + error.what();
   }
   require_memory(forecast.predicted, subject.spec.memory, subject.tensor);
+  if (forecast.gap.empty() && forecast.cost_source == "data-sheet")
+    forecast.gap = unknown_network(knowledge, forecast.plan.placement);
   if (forecast.cost_source == "calibrated") forecast.gap = gap_of(*knowledge.calibration, sizes, forecast.plan);
   return forecast;
 }

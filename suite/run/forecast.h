@@ -33,7 +33,7 @@ struct Forecast {
   Predicted predicted;
   plan::Durations durations;  ///< of the plan's operations on emulated devices; of others empty
   std::string cost_source;    ///< "calibrated" | "data-sheet" | "unit"
-  std::string gap;  ///< what the machine's calibration lacks for the case and what stands in; "" without a lack
+  std::string gap;            ///< what is not known of the machine for the case and what stands in; "" without a lack
 };
 
 /// The plan (cut, replicated and recomputed by the best known times and bytes; an asynchronous window of warmup +

@@ -47,4 +47,9 @@ void check_hosts(const Case& spec, int hosts, const analytic::MachineInfo& machi
            fmt::format("try --hosts {}", least));
 }
 
+std::string unknown_network(const Knowledge& knowledge, const Placement& placement) {
+  if (host_count(placement) < 2 || knowledge.machine.sheet) return "";
+  return "no network is known: messages and sums between hosts take what they take within one";
+}
+
 }  // namespace parabench::suite

@@ -1,7 +1,10 @@
 // The option --hosts: on how many hosts the ranks of cases that are only predicted would be.
 #pragma once
 
+#include <string>
+
 #include "base/case.h"
+#include "base/placement.h"
 #include "suite/run/forecast.h"
 
 namespace parabench::suite {
@@ -14,5 +17,8 @@ void set_hosts(Knowledge& knowledge, int hosts);
 /// ranks that divide layers, whose hosts follow from their number, several hosts that no network of the data sheet
 /// joins, more hosts than ranks, but for a rank alone, and hosts that would have fewer GPUs than ranks.
 void check_hosts(const Case& spec, int hosts, const analytic::MachineInfo& machine);
+
+/// What stands in where ranks are on several hosts and a data sheet knows no network that joins them; "" else.
+std::string unknown_network(const Knowledge& knowledge, const Placement& placement);
 
 }  // namespace parabench::suite

@@ -15,6 +15,7 @@
 #include "parallelism/plan/strategies/strategy_table.h"
 #include "parallelism/plan/strategies/two_copies.h"
 #include "suite/protocol/command.h"
+#include "suite/run/hosts_option.h"
 
 namespace parabench::suite {
 namespace {
@@ -58,7 +59,8 @@ std::optional<Outlook> shortened(const Subject& subject, const Knowledge& knowle
   forecast.cost_source = is_emulated(spec) && knowledge.emulated.unit_s ? "unit" : "data-sheet";
   const analytic::Costs costs = make_costs(subject, knowledge, forecast.cost_source);
   if (costs.time->cores() > 0 || spec.recompute == Recompute::automatic) return std::nullopt;
-  if (knowledge.calibration) forecast.gap = "the data sheet predicts: these ranks were not calibrated";
+  forecast.gap = knowledge.calibration ? "the data sheet predicts: these ranks were not calibrated"
+                                       : unknown_network(knowledge, placement);
   const plan::Profile profile = profile_of(subject, sizes, knowledge);
   const auto predict_by = [&](const auto& predicted_by) {
     forecast.predicted = predicted_by(costs);

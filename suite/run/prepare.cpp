@@ -82,9 +82,10 @@ void prepare_case(Prepared& prepared, const PrepareOptions& options, const Knowl
     plan::check_case(spec, prepared.subject->model);
     prepared.subject->spec = plan::counterpart(spec);
   }
+  // What no machine runs is refused, whatever this one lacks.
+  plan::check_case(prepared.subject->spec, prepared.subject->model, prepared.chosen.given.get());
   prepared.skip = missing_capability(spec, options);
   if (!prepared.runs()) return;
-  plan::check_case(prepared.subject->spec, prepared.subject->model, prepared.chosen.given.get());
   require_data(*prepared.subject, options.has_data);
   forecast_case(prepared, options, knowledge);
 }

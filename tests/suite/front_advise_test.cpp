@@ -48,10 +48,14 @@ TEST_F(AdviseTest, TheFastestStandFirstWithTimeAndMemory) {
 }
 
 TEST_F(AdviseTest, WhatDividesLayersIsMarkedAsNotRun) {
-  const Outcome text =
-      run({"advise", "--model", "transformer[layers=8,hidden=1024,heads=16]", "--dataset", "tokens-synthetic", "--np",
-           "4", "--batch", "16", "--keys", "device:cuda", "--hardware", "h100-sxm", "--rows", "400"});
+  const auto rows = [&](const char* count) {
+    return run({"advise", "--model", "transformer[layers=8,hidden=1024,heads=16]", "--dataset", "tokens-synthetic",
+                "--np", "4", "--batch", "16", "--keys", "device:cuda", "--hardware", "h100-sxm", "--rows", count});
+  };
+  const Outcome text = rows("400");
   EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(rows("1").out, AllOf(HasSubstr("device used"), HasSubstr("\ntp: at best "), HasSubstr("/tp:2)\n")))
+      << "no row of the table has it";
   EXPECT_THAT(text.out,
               AllOf(HasSubstr("80.0 GiB a rank"), HasSubstr("/tp:2 "), HasSubstr("\ntp: what it would take")));
   EXPECT_THAT(ask({}).out, testing::Not(HasSubstr("tp:")));

@@ -117,6 +117,13 @@ TEST_F(DryRunTest, NeedsNeitherRankProgramNorLauncher) {
   EXPECT_THAT(run({"run", gpipe}).err, HasSubstr("type: PARABENCH_PRESET=default ./parabench doctor"));
 }
 
+TEST_F(DryRunTest, RefusesWhatNoMachineRunsWhateverThisOneLacks) {
+  const Outcome outcome =
+      run({"run", "transformer[layers=8]/tokens-synthetic/data-parallel/np:4/batch:8/device:cuda/tp:2", "--dry-run"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("tp: got '2'"));
+}
+
 TEST_F(DryRunTest, CalibratesOnceWhatCasesShareAndNothingToVerifyOnly) {
   EXPECT_THAT(promised({gpipe, gpipe + "/lr:0.1", "--verify", "off"}),
               ElementsAre("calibrate " + gpipe, "measure " + gpipe, "measure " + gpipe + "/lr:0.1"));

@@ -33,7 +33,9 @@ class GpuTest : public FrontTest {
 
 TEST_F(GpuTest, ABuildForProcessorsSaysWhichOneToBuild) {
   expect_skipped(sequential + cuda, AllOf(HasSubstr("device:cuda"), HasSubstr("PARABENCH_PRESET=cuda")));
-  expect_skipped(gpipe + "/comm:nccl", AllOf(HasSubstr("comm:nccl"), HasSubstr("PARABENCH_PRESET=cuda")));
+  const Outcome impossible = run({"run", gpipe + "/comm:nccl"});
+  EXPECT_EQ(impossible.code, 2) << "of no build";
+  EXPECT_THAT(impossible.err, HasSubstr("comm: got 'nccl', expected mpi or threads where the device is not cuda"));
 }
 
 TEST_F(GpuTest, WithoutADriverTheReasonIsTheProbes) {

@@ -30,14 +30,19 @@ struct SumTimes {
 struct Profile {
   Profile(std::vector<double> layer_seconds = {}) : seconds(std::move(layer_seconds)) {}  // NOLINT
 
-  /// What stages are cut by: passes, and of the update that follows so many pieces the share of one.
+  /// What stages are cut by: passes, with forwards that run again, and of the update that follows so many pieces the
+  /// share of one.
   std::vector<double> seconds_per_piece(int pieces) const {
     std::vector<double> sums = seconds;
+    const double share = (pieces - (spares_last ? 1.0 : 0.0)) / pieces;
+    for (std::size_t l = 0; l < again_seconds.size(); ++l) sums.at(l) += share * again_seconds[l];
     for (std::size_t l = 0; l < update_seconds.size(); ++l) sums.at(l) += update_seconds[l] / pieces;
     return sums;
   }
 
   std::vector<double> seconds;           ///< forward + backward of each layer at the size of a piece
+  std::vector<double> again_seconds;     ///< of its forward, where that runs again; empty: it does not
+  bool spares_last = false;              ///< of the last piece of a step it does not either
   std::vector<double> update_seconds;    ///< of each layer's update; empty: they take no time
   std::vector<LayerSizes> sizes;         ///< likewise of a piece, for partition:memory and replicas=auto
   double link_bytes_per_s = 0;           ///< of messages between two ranks, for replicas=auto

@@ -51,6 +51,19 @@ TEST(Profile, HasTheUpdatesBesideThePasses) {
   EXPECT_THAT(profile().update_seconds, AllOf(SizeIs(3), Each(Gt(0))));
 }
 
+TEST(Profile, CountsForwardsThatRunAgain) {
+  const Calibration known = measured();
+  Case spec = case_of("gpipe", 2, 8, 4);
+  const auto per_piece = [&](Recompute recompute) {
+    spec.recompute = recompute;
+    return make_profile(&known, machine, model, spec).seconds_per_piece(4);
+  };
+  EXPECT_THAT(per_piece(Recompute::none), ElementsAre(5, 5, 5));
+  EXPECT_THAT(per_piece(Recompute::all), ElementsAre(6, 6, 6));
+  EXPECT_THAT(per_piece(Recompute::except_last), ElementsAre(5.75, 5.75, 5.75));
+  EXPECT_THAT(per_piece(Recompute::automatic), ElementsAre(5, 5, 5));
+}
+
 TEST(Profile, HasTheShareThatACopyUpdates) {
   const Calibration known = measured();
   Case spec = case_of("gpipe", 4, 16, 4);

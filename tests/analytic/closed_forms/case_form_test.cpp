@@ -19,13 +19,13 @@ struct Both {
   double step_time_s = 0, peak_bytes = 0;  ///< simulated
 };
 
-Both both(const std::string& id) {
+Both both(const std::string& id, const MachineInfo& on = machine) {
   const Case spec = parse_case(id);
   constexpr bool small_stem = true;
   const models::ModelSpec model = models::make_model(spec.model, {3, 32, 32}, 10, small_stem);
   const Sizes sizes(model);
-  const Costs costs = data_sheet_costs(machine, sizes);
-  const plan::Plan plan = plan::make_plan(spec, model, make_profile(nullptr, machine, sizes, spec), 12);
+  const Costs costs = data_sheet_costs(on, sizes);
+  const plan::Plan plan = plan::make_plan(spec, model, make_profile(nullptr, on, sizes, spec), 24);
   const Predicted predicted = predict(plan, sizes, *costs.time, *costs.memory, 2, 10);
   Both out{case_form(spec, layer_forms(spec, sizes, costs, plan::largest_piece(spec)), sums_of(spec, sizes, costs)),
            predicted.step_time_s};
@@ -51,7 +51,19 @@ INSTANTIATE_TEST_SUITE_P(
                     "gpipe/np:4/batch:64/micro:8/recompute:all", "gpipe/np:4/batch:64/micro:4/dp:2",
                     "gpipe/np:4/batch:64/micro:4/dp:2/zero:1", "1f1b/np:4/batch:64/micro:8",
                     "interleaved/np:2/batch:64/micro:8", "zb-h1/np:4/batch:64/micro:8", "zb-v/np:4/batch:64/micro:8",
-                    "chimera/np:4/batch:64/micro:8", "pipedream/np:4/batch:64", "pipedream-2bw/np:4/batch:64/micro:8"));
+                    "chimera/np:4/batch:64/micro:8", "pipedream/np:4/batch:64",
+                    "pipedream[replicas=auto]/np:4/batch:64", "pipedream[replicas=auto]/np:4/batch:64/recompute:all",
+                    "pipedream-2bw/np:4/batch:64/micro:8"));
+
+TEST(CaseForm, RanksThatWaitLeaveTheirCoresToOthers) {
+  const MachineInfo two_cores{.cores = 2, .memory_bytes = 8LL << 30, .frequency_hz = 2.5e9, .vector_bits = 256};
+  for (const char* rest : {"model-parallel/np:4/batch:64", "gpipe/np:4/batch:64/micro:2", "gpipe/np:4/batch:64/micro:8",
+                           "zb-h1/np:4/batch:64/micro:2", "1f1b/np:4/batch:64/micro:4/dp:2",
+                           "data-parallel/np:4/batch:64", "pipedream/np:4/batch:64"}) {
+    const Both of = both("resnet18/cifar10-synthetic/" + std::string(rest), two_cores);
+    EXPECT_NEAR(of.form.step_time_s / of.step_time_s, 1, 0.25) << rest;
+  }
+}
 
 TEST(CaseForm, MoreMicroBatchesHaveLessBubble) {
   const std::string id = "mlp[layers=16]/cifar10-synthetic/gpipe/np:4/batch:4096/micro:";
@@ -82,6 +94,34 @@ TEST(CaseForm, CopiesOfAStageDivideStatesAndUpdatesWhereTheyShareThem) {
   const CaseForm whole = form("gpipe/np:4/batch:64/dp:2"), shared = form("gpipe/np:4/batch:64/dp:2/zero:1");
   EXPECT_DOUBLE_EQ(whole.step_time_s - shared.step_time_s, 6 - 6 / 2);
   EXPECT_DOUBLE_EQ(whole.peak_bytes - shared.peak_bytes, 100 - 100 / 2) << "one velocity";
+}
+
+// Layers of 3 s on four ranks, the first of 30 s: a stage for each rank waits for that one, one on all takes a quarter.
+TEST(CaseForm, ThePlannersStagesAreNeverSlowerThanOneOnAllRanks) {
+  const LayerForm layer{.forward = 1, .backward = 2};
+  LayerForms forms{.layers = std::vector<LayerForm>(4, layer), .link = {}};
+  forms.layers.front() = {.forward = 10, .backward = 20};
+  forms.layers.back().saved = 100;
+  const auto form = [&](const std::string& strategy, const plan::SumTimes& sums, const std::string& keys = "") {
+    return case_form(parse_case("mlp[layers=4]/cifar10-synthetic/" + strategy + "/np:4/batch:64" + keys), forms, sums);
+  };
+  EXPECT_DOUBLE_EQ(form("pipedream", {}).step_time_s, 30);
+  EXPECT_DOUBLE_EQ(form("pipedream[replicas=auto]", {}).step_time_s, 39. / 4);
+  EXPECT_DOUBLE_EQ(form("pipedream[replicas=auto]", {}).peak_bytes, 100);
+  EXPECT_DOUBLE_EQ(form("pipedream[replicas=auto]", {}, "/recompute:all").step_time_s, 52. / 4);
+  EXPECT_DOUBLE_EQ(form("pipedream[replicas=auto]", {.latency_s = 80}).step_time_s, 80. / 4);
+  EXPECT_DOUBLE_EQ(form("pipedream[replicas=auto]", {.latency_s = 800}).step_time_s, 30);
+  EXPECT_EQ(summing_ranks(parse_case("mlp/cifar10-synthetic/pipedream[replicas=auto]/np:4/batch:64")).size(), 4U);
+}
+
+TEST(CaseForm, AGpuHoldsMoreForARankThanItsTensors) {
+  const auto bytes = [](const std::string& device) {
+    const Case spec = parse_case("mlp[layers=4]/cifar10-synthetic/data-parallel/np:4/batch:64/comm:mpi" + device);
+    const Sizes sizes(models::make_model(spec.model, {3, 32, 32}, 10, true));
+    const Costs costs = data_sheet_costs(machine, sizes);
+    return case_form(spec, layer_forms(spec, sizes, costs, 16), {}).peak_bytes;
+  };
+  EXPECT_GT(bytes("/device:cuda") - bytes(""), 200e6) << "a context alone has some hundred MB";
 }
 
 // Four layers of 3 s; the last one's update of 11 s leaves it alone where two micro-batches share it.

@@ -61,11 +61,35 @@ const KindSeconds seconds{.forward = 1, .backward = 2, .input = 1, .weight = 1, 
 
 /// A step of a pipeline of one layer per stage, simulated, and the only formula of these names.
 void expect_exact(const plan::Plan& plan, std::string_view what) {
+  KindSeconds updating = seconds;
+  updating.update = .25;
   const auto layers = static_cast<int>(plan.segments.size());
-  auto opinions = second_opinions(plan, chain(layers), HandCosts(seconds));
+  auto opinions = second_opinions(plan, chain(layers), HandCosts(updating));
   opinions.erase("ddlbench_eq_6_1_6_2");
   ASSERT_THAT(opinions, UnorderedElementsAre(AnyOf(Key("unequal_stages"), Key("schedule_formula")))) << what;
-  EXPECT_NEAR(opinions.begin()->second, plan::makespan(simulate(plan, HandCosts(seconds))), 1e-9) << what;
+  EXPECT_NEAR(opinions.begin()->second, plan::makespan(simulate(plan, HandCosts(updating))), 1e-9) << what;
+}
+
+/// One more second for a pass that adds to gradients that are there.
+double adding_seconds(Rank rank, const plan::Op& op, int busy) {
+  return seconds(rank, op, busy) + (op.accumulates ? 1 : 0);
+}
+
+// Of eight micro-batches seven add.
+TEST(SecondOpinion, BackwardsThatAddToGradientsTakeLonger) {
+  const auto opinions = second_opinions(gpipe(4, 8), chain(4), HandCosts(adding_seconds));
+  EXPECT_DOUBLE_EQ(opinions.at("unequal_stages"), 33 + (8 + 3) * 7. / 8);
+  EXPECT_DOUBLE_EQ(opinions.at("ddlbench_eq_6_1_6_2"), 33) << "of one rank's passes, which start them";
+}
+
+TEST(SecondOpinion, DdlbenchsSequentialTimeHasTheUpdate) {
+  KindSeconds updating = seconds;
+  updating.update = 5;
+  EXPECT_DOUBLE_EQ(second_opinions(gpipe(4, 8), chain(4), HandCosts(updating)).at("ddlbench_eq_6_1_6_2"),
+                   (8 * 4 * 3 + 4 * 5) * 11. / 32);
+  updating.all_reduce = 0;
+  EXPECT_DOUBLE_EQ(second_opinions(data_parallel(2, 3), chain(3), HandCosts(updating)).at("ddlbench_eq_5_1"),
+                   (3 * 3 + 3 * 5) / 2.);
 }
 
 TEST(SecondOpinion, RecomputationAddsItsTimeAndNoBubble) {

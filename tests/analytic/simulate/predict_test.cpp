@@ -116,12 +116,35 @@ TEST(Predict, UpdatesOfAReplicatedPipedreamStageCountOnceForEachReplica) {
   EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 12, 1e-9);
 }
 
-TEST(Predict, FillingAReplicatedPipelineCountsInNoStepEvenWhereTheWindowHoldsNoWholePattern) {
+TEST(Predict, FillingAReplicatedPipelineCountsInNoStep) {
   for (const auto& [replicas, period] : std::map<std::string, double>{{"5-3", 1}, {"4-5", .75}, {"7-3", 1}}) {
     Case spec = case_of("pipedream", replicas[0] - '0' + replicas[2] - '0', 1);
     spec.strategy.parameters = {{"replicas", replicas}};
-    EXPECT_NEAR(predict(test_plan(spec, 2, 25), chain(2), unit_costs(), 5, 20).step_time_s, period, 1e-9) << replicas;
+    const int steps = plan::window(test_plan(spec, 2, 25), 5, 20).steps();
+    EXPECT_NEAR(predict(test_plan(spec, 2, steps), chain(2), unit_costs(), 5, 20).step_time_s, period, 1e-9)
+        << replicas;
   }
+}
+
+TEST(Predict, ReplicasOfAPipedreamStageHaveTheSameBreakdown) {
+  Case spec = case_of("pipedream", 8, 1);
+  spec.strategy.parameters = {{"replicas", "7-1"}};
+  const Predicted p = predict(test_plan(spec, 2, 28), chain(2), unit_costs(), 5, 20);
+  for (int rank = 0; rank < 7; ++rank) {
+    EXPECT_NEAR(p.ranks[rank].breakdown_s.forward, 1. / 7, 1e-12);
+    EXPECT_NEAR(p.ranks[rank].breakdown_s.backward, 2. / 7, 1e-12);
+  }
+  EXPECT_NEAR(p.ranks[7].breakdown_s.forward, 1, 1e-12);
+}
+
+TEST(Predict, ThePlannerPaysForForwardsThatRunAgain) {
+  Case spec = case_of("pipedream", 4, 1);
+  spec.recompute = Recompute::all;
+  spec.strategy.parameters = {{"replicas", "4"}};
+  const Predicted p = predict(test_plan(spec, 2, 60), chain(2), unit_costs(), 12, 48);
+  EXPECT_NEAR(term(p, "planner_period"), 4. / 4, 1e-9);
+  EXPECT_NEAR(term(p, "data_parallel_period"), 4. / 4, 1e-9);
+  EXPECT_NEAR(p.second_opinion_step_time_s.at("pipedream_planner"), 4. / 4, 1e-9);
 }
 
 TEST(Predict, SecondOpinionsOfAnAsynchronousWindowAreOfOneStep) {
@@ -141,6 +164,29 @@ TEST(Predict, SecondOpinionsAgreeWhereTheirAssumptionsHold) {
   const Predicted data = predict(data_parallel(2, 3), chain(3), unit_costs(), 1, 3);
   // Unit costs do not depend on samples, so half of the sequential time is not half of a replica's.
   EXPECT_DOUBLE_EQ(data.second_opinion_step_time_s.at("ddlbench_eq_5_1"), data.step_time_s / 2);
+}
+
+TEST(Predict, TermsOfTheBusiestRankAddUpToItsStep) {
+  const HandCosts costs([](Rank rank, const plan::Op& op, int busy) {
+    return KindSeconds{.update = 5}(rank, op, busy) + (op.accumulates ? 2 : 0);
+  });
+  const Predicted pipe = predict(gpipe(2, 4), chain(2), costs, costs, 1, 3);
+  EXPECT_DOUBLE_EQ(term(pipe, "backward[stage 0]"), 2);
+  EXPECT_DOUBLE_EQ(term(pipe, "backward_adding[stage 0]"), 4);
+  EXPECT_DOUBLE_EQ(term(pipe, "step_backward"), 2 + 3 * 4);
+  const Predicted halves = predict(pipeline("zb-h1", 2, 4), chain(2), costs, costs, 1, 3);
+  EXPECT_DOUBLE_EQ(term(halves, "backward_weight_adding[stage 0]"), 3);
+  EXPECT_DOUBLE_EQ(term(halves, "step_backward"), 4 * 1 + 1 + 3 * 3);
+  const Predicted whole = predict(gpipe(2, 1), chain(2), costs, costs, 1, 3);
+  EXPECT_THAT(whole.terms, testing::Not(testing::Contains(testing::Field(&Term::name, HasSubstr("_adding")))));
+}
+
+TEST(Predict, ARankAloneHasTheClosedFormOfItsMemoryAndSendsNothing) {
+  HandCosts costs(KindSeconds{});
+  costs.saved = 100;
+  const Predicted one = predict(test_plan(case_of("sequential", 1, 4), 3), chain(3), costs, costs, 1, 3);
+  EXPECT_THAT(one.terms, testing::Contains(testing::Field(&Term::name, HasSubstr("closed_form_memory"))));
+  EXPECT_THAT(one.terms, testing::Not(testing::Contains(testing::Field(&Term::name, HasSubstr("bytes_sent")))));
 }
 
 TEST(Predict, SumsBesideTheBackwardCostWhatItDoesNotHide) {

@@ -253,6 +253,12 @@ TEST(JudgeAgain, SetsMediansOverPassesAndAblatesWhereAsked) {
   EXPECT_EQ(ablations_text({}), "");
 }
 
+TEST(JudgeAgain, AblatesTheCasesThatAreJudgedAlone) {
+  const std::vector<Pass> passes = {pass_of(date)};
+  std::vector<results::JudgedCase> none;
+  EXPECT_EQ(judge_again(none, passes, true).front().figures.cases, 0);
+}
+
 TEST(JudgeAgain, WithoutCalibrationsThereIsNothing) {
   std::vector<Pass> passes = {pass_of(date)};
   std::vector<results::JudgedCase> cases = results::judged_cases(std::vector{passes[0].results});

@@ -168,6 +168,21 @@ TEST(Outlook, OfRanksThatDivideLayersHasCopiesOnTheHostsThatTheyFill) {
   EXPECT_LT(sum_s("np:8/tp:2"), between / 2) << "within a host";
 }
 
+TEST(Outlook, OfRanksThatDivideLayersSumAgainWhereForwardsRunAgain) {
+  const Knowledge h100{analytic::find_hardware("h100-sxm").machine};
+  const auto sums_s = [&](const std::string& keys) {
+    const std::string id =
+        "transformer[layers=6,hidden=1024,heads=8]/tokens-synthetic/data-parallel/np:8/batch:8/"
+        "device:cuda/tp:8" +
+        keys;
+    const Outlook outlook = make_outlook({.spec = parse_case(id), .id = id}, h100);
+    for (const Term& term : outlook.forecast.predicted.terms)
+      if (term.name.starts_with("tensor_sums")) return term.value;
+    return 0.0;
+  };
+  EXPECT_NEAR(sums_s("/recompute:all"), 1.5 * sums_s(""), 1e-12);
+}
+
 TEST(Outlook, OfRanksThatDivideLayersTheirOwnSumsStayOnTheirHost) {
   Knowledge h100{analytic::find_hardware("h100-sxm").machine};
   const auto sums_s = [&](const std::string& keys) {

@@ -155,10 +155,8 @@ plan::Profile make_profile(const Costs& costs, const Costs& otherwise, const Siz
   for (SegmentId layer; layer.value < std::ssize(plan.segments); ++layer) {
     profile.sizes.push_back(sizes_of(plan, sizes, *costs.memory, layer, split));
   }
-  if (spec.recompute == Recompute::all || spec.recompute == Recompute::except_last) {
-    profile.again_seconds = layer_forward_seconds(*costs.time, plan);
-    profile.spares_last = spec.recompute == Recompute::except_last;
-  }
+  profile.recompute = spec.recompute;
+  if (spec.recompute != Recompute::none) profile.forward_seconds = layer_forward_seconds(*costs.time, plan);
   const auto ask = [&](auto question) { return by_either(*costs.time, *otherwise.time, question); };
   profile.update_seconds = ask([&](const TimeModel& time) { return layer_update_seconds(time, plan); });
   profile.link_bytes_per_s = ask([&](const TimeModel& time) { return time.link(plan).bytes_per_s; });

@@ -13,8 +13,7 @@
 namespace parabench::analytic {
 
 /// Of a possible case (check_case), by `costs` and, what these do not tell, by `otherwise`, at its largest piece:
-///  - seconds: layer_seconds(); update_seconds: layer_update_seconds(); again_seconds: layer_forward_seconds(), with
-///    recompute:auto none, since what that chooses is not known before stages are cut
+///  - seconds: layer_seconds(); update_seconds: layer_update_seconds(); forward_seconds: layer_forward_seconds()
 ///  - ring_bytes_per_s: for replicas=auto alone, of the first ranks of the case
 ///  - sizes: as peak_memory() counts them. With recomputation a layer keeps for a micro-batch in flight only the
 ///    images, what its weight gradients wait for, and with recompute:auto, where it is a segment of its own, its

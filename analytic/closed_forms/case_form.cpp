@@ -6,10 +6,12 @@
 #include "analytic/calibration/profile.h"
 #include "analytic/closed_forms/closed_forms.h"
 #include "analytic/costs/sum_times.h"
+#include "analytic/costs/update_words.h"
 #include "base/error.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/partition/partition.h"
 #include "parallelism/plan/passes/passes.h"
+#include "parallelism/plan/strategies/c10d.h"
 #include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/stage_widths.h"
@@ -34,10 +36,10 @@ LayerForm& operator+=(LayerForm& sum, const LayerForm& layer) {
 
 double passes(const LayerForm& of) { return of.forward + of.backward; }
 
-/// What moving gradients takes in a step beside its backwards: all but the first of so many add to them, and where
-/// ranks sum they are moved to the buckets, two words a parameter in place of three.
-double gradient_moves(const LayerForm& of, double pieces, bool sums) {
-  return (pieces - 1 + (sums ? 2. / 3 : 0)) * of.adding;
+/// What it takes in a step beside the backwards to add the gradients of so many, and, where ranks sum, to move them to
+/// the buckets.
+double gradient_moves(const LayerForm& of, double additions, bool sums) {
+  return (additions + (sums ? bucket_words / adding_words : 0)) * of.adding;
 }
 
 /// Weights, gradients and the optimizer's states, of which each rank has whole ones and a share of the rest.
@@ -53,12 +55,6 @@ int device_of(int stage, int devices, plan::StageOrder order) {
   return stage % devices;
 }
 
-/// How much of a forward runs again, in the mean over the pieces of a step.
-double again_share(const Case& spec, double pieces) {
-  if (spec.recompute == Recompute::except_last) return (pieces - 1) / pieces;
-  return spec.recompute == Recompute::all ? 1 : 0;
-}
-
 /// What each device of a pipeline holds of the model, cut by time as plan::cut_model() does.
 std::vector<LayerForm> devices_of(const Case& spec, const plan::Strategy& strategy, std::span<const LayerForm> layers,
                                   const plan::Pipe& pipe) {
@@ -67,7 +63,7 @@ std::vector<LayerForm> devices_of(const Case& spec, const plan::Strategy& strate
   const double pieces = pipe.micro_batches / (crossed ? 2.0 : 1.0);
   const int sharers = spec.zero > 0 ? spec.dp : 1;
   std::vector<double> seconds;
-  const double again = again_share(spec, pieces);
+  const double again = plan::repeated_pieces(spec.recompute, static_cast<int>(pieces)) / pieces;
   for (const LayerForm& layer : layers)
     seconds.push_back(passes(layer) + again * layer.forward + layer.update / (pieces * sharers));
   // Stages that ranks share are planned later: as if each rank had one.
@@ -102,13 +98,13 @@ double pipeline_makespan(const plan::Strategy& strategy, const plan::Pipe& pipe,
   return passes(slow) * (pipe.micro_batches + static_cast<double>(pipe.devices - 1) / pipe.chunks);
 }
 
-/// PipeDream's with one stage on all ranks, which take mini-batches by turns and sum once for all.
+/// PipeDream's with one stage on all ranks, which take mini-batches by turns, sum once for all, and wait for the sum.
 CaseForm shared_stage_form(const Case& spec, const LayerForm& whole, const plan::SumTimes& sums) {
-  const bool again = spec.recompute != Recompute::none;
+  const bool again = plan::repeated_pieces(spec.recompute, 1) > 0;
   const auto bytes = static_cast<double>(whole.parameters);
-  const double own = passes(whole) + (again ? whole.forward : 0) + whole.update;
+  const double own = passes(whole) + (again ? whole.forward : 0) + gradient_moves(whole, 0, spec.np > 1) + whole.update;
   const auto activations = static_cast<double>(whole.saved + (again ? whole.entry : 0));
-  return {.step_time_s = std::max(own, sums.seconds(bytes)) / spec.np,
+  return {.step_time_s = (own + sums.seconds(bytes)) / spec.np,
           .peak_bytes = state_bytes(spec, bytes, 1, false) + activations};
 }
 
@@ -121,24 +117,26 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
   const bool crossed = strategy.schedule.stages == plan::StageOrder::crossed;
   const int sharers = spec.zero > 0 ? spec.dp * (crossed ? 2 : 1) : 1;
   const std::vector<LayerForm> devices = devices_of(spec, strategy, forms.layers, pipe);
-  const auto repeated = [&](const LayerForm& device) {
-    return again ? (pipe.micro_batches - spared) * device.forward : 0;
-  };
+  // Each of two pipelines that cross has half of the micro-batches, a first and a last one of its own, and all weights,
+  // which both sum.
+  const int ways = crossed ? 2 : 1;
+  const bool sums_stages = spec.dp * ways > 1;
+  const int repeated = ways * plan::repeated_pieces(spec.recompute, pipe.micro_batches / ways);
   const auto work = [&](const LayerForm& device) {
-    return pipe.micro_batches * passes(device) + repeated(device) +
-           gradient_moves(device, pipe.micro_batches, spec.dp > 1) + device.update / sharers;
+    const double moves = ways * gradient_moves(device, static_cast<double>(pipe.micro_batches) / ways - 1, sums_stages);
+    return pipe.micro_batches * passes(device) + repeated * device.forward + moves + device.update / sharers;
   };
   const LayerForm& slow = *std::ranges::max_element(devices, {}, work);
   double worked = 0;  // by a device in the mean
   for (const LayerForm& device : devices) worked += work(device) / pipe.devices;
   const double waited = drains ? pipeline_makespan(strategy, pipe, slow) - pipe.micro_batches * passes(slow) : 0;
   CaseForm form;
-  form.step_time_s = std::max(forms.apart * (work(slow) + waited), worked);
+  form.step_time_s = std::max(forms.own_cores_ratio * (work(slow) + waited), worked);
   double summing = 0;
   for (int p = 0; p < pipe.devices; ++p) {
     const LayerForm& device = devices[p];
     const auto bytes = static_cast<double>(device.parameters);
-    if (spec.dp > 1) summing = std::max(summing, sums.seconds(bytes));
+    if (sums_stages) summing = std::max(summing, sums.seconds(bytes));
     const double in_flight = strategy.schedule.in_flight ? strategy.schedule.in_flight(pipe, p) : pipe.devices - p;
     const double versions = drains ? 0 : std::max(0.0, in_flight - 1);
     const auto piece = static_cast<double>(again ? device.entry : device.saved) / pipe.chunks;
@@ -169,9 +167,12 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
   const int copies = std::max(1, spec.np - by.servers);
   const bool shares = strategy.uses("shard"), gathers = strategy.uses("prefetch");
   const auto bytes = static_cast<double>(whole.parameters);
-  const double backward = whole.backward + (again ? whole.forward : 0);
-  const double update = whole.update / (shares ? copies : 1);
-  const double own = whole.forward + backward + gradient_moves(whole, 1, copies > 1) + update;
+  const int every = plan::averaging(spec).every;
+  const double backward =
+      whole.backward + (again ? whole.forward : 0) + gradient_moves(whole, 0, spec.np > 1 && every == 0);
+  const double out_of_buckets = plan::sums_by_reducer(spec) ? gradient_moves(whole, 0, true) : 0;
+  const double update = (whole.update + out_of_buckets) / (shares ? copies : 1);
+  const double own = whole.forward + backward + update;
   // Each bucket pays the latency of its own sum; it holds a layer at least.
   const double buckets =
       std::clamp(std::ceil(bytes / static_cast<double>(spec.bucket.value)), 1.0, std::max(1.0, with_parameters));
@@ -181,8 +182,9 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
   if (by.servers > 0) {
     form.step_time_s =
         parameter_server_step(own, copies, bytes, bytes / by.servers, std::max(forms.link.bytes_per_s, 1.0));
-  } else if (const int every = plan::averaging(spec).every; every > 0) {
-    form.step_time_s = local_step(own, sums, every);
+  } else if (every > 0) {
+    const double averages = gradient_moves(whole, 0, copies > 1);  // as many words of weights
+    form.step_time_s = local_step(own, sums + averages, every);
   } else if (gathers) {
     form.step_time_s =
         fully_sharded_step(whole.forward, backward, update, sums / 2, spec.reshard ? sums / 2 : 0, sums / 2);
@@ -206,13 +208,14 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
 
 LayerForms layer_forms(const Case& spec, const Sizes& sizes, const Costs& costs, int samples,
                        const Placement& placement) {
-  const plan::Plan plan = single_layers(spec, sizes.model(), samples, placement);
+  plan::Plan plan = single_layers(spec, sizes.model(), samples, placement);
+  LayerForms forms{.layers = {}, .link = costs.time->link(plan)};
+  plan.spec.strategy = {"sequential", {}};  // others' updates do more
   const auto seconds_of = [&](const plan::Op& op, int busy) { return costs.time->seconds(plan, Rank(0), op, busy); };
   const auto seconds = [&](const plan::Op& op) { return seconds_of(op, spec.np); };
   const auto pass = [](plan::OpKind kind, SegmentId layer) {
     return plan::pass(kind, layer, MicroBatchId(0), StepId(0), VersionId(0));
   };
-  LayerForms forms{.layers = {}, .link = costs.time->link(plan)};
   if (spec.device == DeviceKind::cuda) {
     const DeviceOverhead beside = costs.memory->device_overhead(plan);
     forms.device_bytes = beside.context_bytes + beside.communicator_bytes + beside.matrix_workspace_bytes;
@@ -236,12 +239,13 @@ LayerForms layer_forms(const Case& spec, const Sizes& sizes, const Costs& costs,
     shared += forms.layers.back().forward;
     apart += seconds_of(there, few);
   }
-  if (shared > 0) forms.apart = apart / shared;
+  if (shared > 0) forms.own_cores_ratio = apart / shared;
   return forms;
 }
 
 std::vector<Rank> summing_ranks(const Case& spec) {
-  const bool in_stages = plan::find_strategy(spec.strategy.name).ranks == plan::RankUse::stages;
+  const plan::Strategy& strategy = plan::find_strategy(spec.strategy.name);
+  const bool in_stages = strategy.ranks == plan::RankUse::stages;
   if (plan::plans_widths(spec)) {
     std::vector<Rank> all;
     for (Rank rank; rank.value < spec.np; ++rank) all.push_back(rank);
@@ -249,7 +253,11 @@ std::vector<Rank> summing_ranks(const Case& spec) {
   }
   const int copies = in_stages ? spec.dp : spec.np - plan::serving(spec).servers;
   std::vector<Rank> ranks;
-  for (int copy = 0; copy < copies; ++copy) ranks.emplace_back(in_stages ? copy * (spec.np / spec.dp) : copy);
+  const int devices = spec.np / spec.dp;
+  for (int copy = 0; copy < copies; ++copy) {
+    ranks.emplace_back(in_stages ? copy * devices : copy);
+    if (strategy.schedule.stages == plan::StageOrder::crossed) ranks.emplace_back((copy + 1) * devices - 1);
+  }
   return ranks;
 }
 

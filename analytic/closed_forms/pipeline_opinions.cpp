@@ -16,20 +16,25 @@
 namespace parabench::analytic {
 namespace {
 
-/// Seconds of one pass of a stage, with every rank busy: the mean over micro-batches like the first, of which all but
-/// that one add their gradients to what is there.
-double stage_pass(const plan::Plan& plan, const TimeModel& time, Rank rank, StageId stage, plan::OpKind kind) {
+/// Seconds of one pass of a stage for micro-batch 0, with every rank busy. `adds`: to gradients that are there.
+double stage_pass(const plan::Plan& plan, const TimeModel& time, Rank rank, StageId stage, plan::OpKind kind,
+                  bool adds = false) {
   const auto [first, last] = plan::segments_of(plan, stage);
-  const int pieces = plan::micro_batches(plan);
-  const bool adds = plan::makes_weight_gradient(kind) && !plan.scatters_pieces;
   double sum = 0;
   for (SegmentId s = first; s <= last; ++s) {
     plan::Op op = plan::pass(kind, s, MicroBatchId(0), StepId(0), VersionId(0));
-    const double starts = time.seconds(plan, rank, op, plan.spec.np);
-    op.accumulates = adds && pieces > 1;
-    sum += (starts + (pieces - 1) * time.seconds(plan, rank, op, plan.spec.np)) / pieces;
+    op.accumulates = adds;
+    sum += time.seconds(plan, rank, op, plan.spec.np);
   }
   return sum;
+}
+
+/// How much longer a step's backwards of a stage take, because those of so many micro-batches but the first add to
+/// gradients.
+double added_seconds(const plan::Plan& plan, const TimeModel& time, Rank rank, StageId stage, std::int64_t pieces) {
+  if (pieces == 1 || plan.scatters_pieces) return 0;
+  const auto backward = [&](bool adds) { return stage_pass(plan, time, rank, stage, plan::OpKind::backward, adds); };
+  return static_cast<double>(pieces - 1) * (backward(true) - backward(false));
 }
 
 /// Whether whole backwards follow forwards of one stage per device, as gpipe and 1f1b have it.
@@ -127,16 +132,44 @@ double most_seconds(const plan::Plan& plan, const TimeModel& time, int busy, Cou
   return most;
 }
 
-/// The most that a rank computes again in a step: what the first micro-batch of each stage takes, for all that do.
-double most_recomputed(const plan::Plan& plan, const TimeModel& time) {
+/// Of a stage for so many micro-batches in a step, each as the first one.
+double recomputed_seconds(const plan::Plan& plan, const TimeModel& time, Rank rank, StageId stage,
+                          std::int64_t pieces) {
   if (plan.spec.recompute == Recompute::none) return 0;
-  const int spared = plan.spec.recompute == Recompute::except_last ? 1 : 0;
+  // What recompute:auto chose runs again for all of them.
+  const bool spares = plan.spec.recompute == Recompute::except_last;
+  return static_cast<double>(pieces - (spares ? 1 : 0)) * recomputed_pass(plan, time, rank, stage);
+}
+
+/// The most that forwards that run again, and backwards that add to gradients, take a rank in a step beside its passes.
+double most_beside_passes(const plan::Plan& plan, const TimeModel& time) {
   double most = 0;
   for (Rank rank(0); rank.value < std::ssize(plan.ranks); ++rank) {
+    if (plan.ranks[rank.value].compute().empty()) continue;  // of a copy for which another one stands
     double seconds = 0;
-    for (const plan::Holding& held : plan.ranks[rank.value].holds)
-      seconds += (std::ssize(plan.pieces[held.replica.value]) - spared) * recomputed_pass(plan, time, rank, held.stage);
+    for (const plan::Holding& held : plan.ranks[rank.value].holds) {
+      const std::int64_t pieces = std::ssize(plan.pieces[held.replica.value]);
+      seconds += recomputed_seconds(plan, time, rank, held.stage, pieces) +
+                 added_seconds(plan, time, rank, held.stage, pieces);
+    }
     most = std::max(most, seconds);
+  }
+  return most;
+}
+
+/// What stays of updates where each stage begins its own when its last backward has ended, and the backwards of the
+/// stages before it still run.
+double updates_behind(const plan::Plan& plan, const TimeModel& time, const std::vector<double>& backwards) {
+  const auto holders = plan::holders(plan);
+  double most = 0, drained = 0;
+  for (StageId stage; stage.value < plan.stages; ++stage) {
+    for (const Rank rank : holders[stage.value]) {
+      double seconds = 0;
+      for (const plan::Op& op : plan.ranks[rank.value].compute())
+        if (!plan::is_pass(op.kind)) seconds += time.seconds(plan, rank, op, plan.spec.np) / plan.steps;
+      most = std::max(most, seconds - drained);
+    }
+    drained += backwards[stage.value];
   }
   return most;
 }
@@ -145,11 +178,12 @@ double most_recomputed(const plan::Plan& plan, const TimeModel& time) {
 plan::StageLoad load_of(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time, Rank rank, StageId stage) {
   const auto [first, last] = plan::segments_of(plan, stage);
   const int segments = last.value - first.value + 1;
+  const int pieces = plan::micro_batches(plan);
   const double passes = stage_pass(plan, time, rank, stage, plan::OpKind::forward) +
-                        stage_pass(plan, time, rank, stage, plan::OpKind::backward) +
-                        recomputed_pass(plan, time, rank, stage);
+                        stage_pass(plan, time, rank, stage, plan::OpKind::backward);
   const plan::Op update = plan::update(first, segments, StepId(0), VersionId(0));
-  return {.seconds = plan::micro_batches(plan) * passes + time.seconds(plan, rank, update, plan.spec.np),
+  return {.seconds = pieces * passes + recomputed_seconds(plan, time, rank, stage, pieces) +
+                     added_seconds(plan, time, rank, stage, pieces) + time.seconds(plan, rank, update, plan.spec.np),
           .weight_bytes = sizes.parameter_bytes(plan, first, segments)};
 }
 
@@ -158,17 +192,18 @@ plan::StageLoad load_of(const plan::Plan& plan, const Sizes& sizes, const TimeMo
 void add_pipeline_opinions(const plan::Plan& plan, const TimeModel& time, std::map<std::string, double>& opinions) {
   const int pieces = plan::micro_batches(plan);
   const bool alternates = plan.stages * plan.spec.dp == std::ssize(plan.ranks) && is_alternating(plan);
-  const double again = most_recomputed(plan, time);
+  const double beside = most_beside_passes(plan, time);
   const double sums = most_seconds(plan, time, 1, [](const plan::Op& op) { return plan::is_collective(op.kind); });
-  const double updates = most_seconds(plan, time, plan.spec.np, [](const plan::Op& op) {
-    return plan::lane_kind(op.kind) == plan::LaneKind::compute && !plan::is_pass(op.kind);
-  });
   if (alternates) {
     const StagePasses passes = stage_passes(plan, time);
     const auto unequal = runs_ahead(plan) ? alternating_unequal : gpipe_unequal;
-    opinions["unequal_stages"] = unequal(passes.forward, passes.backward, pieces) + again + sums + updates;
+    opinions["unequal_stages"] =
+        unequal(passes.forward, passes.backward, pieces) + beside + sums + updates_behind(plan, time, passes.backward);
   } else if (const auto makespan = schedule_makespan(plan, time)) {
-    opinions["schedule_formula"] = *makespan + again + sums + updates;
+    opinions["schedule_formula"] =
+        *makespan + beside + sums + most_seconds(plan, time, plan.spec.np, [](const plan::Op& op) {
+          return plan::lane_kind(op.kind) == plan::LaneKind::compute && !plan::is_pass(op.kind);
+        });
   } else {
     opinions["busiest_rank"] = most_seconds(
         plan, time, 1, [](const plan::Op& op) { return plan::lane_kind(op.kind) == plan::LaneKind::compute; });
@@ -181,6 +216,7 @@ void add_pipeline_opinions(const plan::Plan& plan, const TimeModel& time, std::m
 
 PlannerPeriod planner_period(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time) {
   const auto holders = plan::holders(plan);
+  const std::vector<double> boundaries = boundary_seconds(plan, time);
   PlannerPeriod slowest;
   for (StageId stage; stage.value < plan.stages; ++stage) {
     const std::vector<Rank>& replicas = holders[stage.value];
@@ -188,9 +224,11 @@ PlannerPeriod planner_period(const plan::Plan& plan, const Sizes& sizes, const T
     const plan::ReplicaLink link = replica_link(time, sizes, plan, replicas);
     const double period = plan::stage_period(load, static_cast<int>(replicas.size()), link);
     if (period >= slowest.seconds) slowest = {period, link};
+    if (stage == StageId(0)) continue;
+    const double into = 2 * plan::micro_batches(plan) * boundaries[stage.value - 1];
+    const bool spreads = link.sync == plan::SyncModel::code;
+    slowest.seconds = std::max(slowest.seconds, spreads ? into / static_cast<double>(replicas.size()) : into);
   }
-  for (const double seconds : boundary_seconds(plan, time))
-    slowest.seconds = std::max(slowest.seconds, 2 * plan::micro_batches(plan) * seconds);
   return slowest;
 }
 

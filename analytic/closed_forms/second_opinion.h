@@ -28,14 +28,16 @@ namespace parabench::analytic {
 ///                                    priced as the case's `sync` says
 ///   of all others                    busiest_rank: the most that a rank has to compute while no other one does, which
 ///                                    no order goes below that has one operation of a rank after the other
-/// Recomputation adds to pipelines what the rank with most of it takes for it: in the drain it fills the bubble. Copies
-/// add the sums of the rank with most of them, which begin when the pipeline has drained (Narayanan et al., SC'21). To
-/// DDLBench's equations neither is added: they stand as they are in the thesis (Jansen 2020).
+/// Recomputation, and backwards that add to gradients, add to pipelines what the rank with most of it takes for it: in
+/// the drain they fill the bubble. Copies add the sums of the rank with most of them, which begin when the pipeline has
+/// drained (Narayanan et al., SC'21), and updates what no backward of a stage before hides; to a schedule_formula all
+/// of the longest. To DDLBench's equations none of this is added: they stand as they are in the thesis (Jansen 2020),
+/// with the update as a part of their sequential time.
 std::map<std::string, double> second_opinions(const plan::Plan& plan, const Sizes& sizes, const TimeModel& time);
 
-/// What DDLBench's equations among these `opinions` assume and the plan does not keep: a clause each, by the
-/// equation's name, and no name of one whose assumptions hold. That stages are equal, messages pass in lock-step and
-/// sums go around a ring is not asked.
+/// What DDLBench's equations, and the formulas of pipelines whose ranks share cores, assume among these `opinions` and
+/// the plan does not keep: a clause each, by the form's name, and no name of one whose assumptions hold. That stages
+/// are equal, messages pass in lock-step and sums go around a ring is not asked.
 std::map<std::string, std::vector<std::string>> broken_assumptions(const plan::Plan& plan, const TimeModel& time,
                                                                    const std::map<std::string, double>& opinions);
 

@@ -8,8 +8,8 @@ namespace parabench::analytic {
 
 double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass) {
   if (!plan::makes_weight_gradient(pass.kind)) return 0;
-  if (pass.accumulates) return 3;
-  return plan::reduces(plan.ranks[rank.value]) ? 2 : 0;
+  if (pass.accumulates) return adding_words;
+  return plan::reduces(plan.ranks[rank.value]) ? bucket_words : 0;
 }
 
 namespace {

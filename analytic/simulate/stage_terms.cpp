@@ -39,9 +39,14 @@ std::string_view name_of(plan::OpKind kind) {
   return {};
 }
 
-/// Of backwards that add their gradients to those of the micro-batches before: as the first one's, which starts them.
+/// Whether such operations of all micro-batches but the first add to gradients, or to shares of them.
+bool adds(const plan::Plan& plan, plan::OpKind kind) {
+  const bool is_of_gradients = plan.scatters_pieces ? kind == plan::OpKind::add : plan::makes_weight_gradient(kind);
+  return is_of_gradients && plan::micro_batches(plan) > 1;
+}
+
+/// Of operations that add gradients to those of the micro-batches before, as much as the first such one.
 void adding_pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind, int busy) {
-  if (!plan::makes_weight_gradient(kind) || plan::micro_batches(terms.plan) == 1 || terms.plan.scatters_pieces) return;
   const plan::Op* first = nullptr;
   double sum = 0;
   for (const plan::Op& op : terms.plan.ranks[rank.value].compute()) {
@@ -53,7 +58,7 @@ void adding_pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind, i
     sum += terms.time.seconds(terms.plan, rank, adding, busy);
   }
   terms.add(fmt::format("{}_adding[stage {}]", name_of(kind), stage.value), sum, "s",
-            "the same, and words moved for each parameter x seconds per word",
+            "the same, and more words moved for each parameter x seconds per word",
             terms.with_assumption("gradients added to those of the micro-batches before"));
 }
 
@@ -66,8 +71,11 @@ void pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind) {
   for (const plan::Op& op : terms.plan.ranks[rank.value].compute()) {
     if (op.kind != kind || plan::stage_of(terms.plan, op.segment) != stage) continue;
     if (!first) first = &op;
-    if (op.step == first->step && op.micro_batch == first->micro_batch)
-      sum += terms.time.seconds(terms.plan, rank, op, busy);
+    if (op.step != first->step || op.micro_batch != first->micro_batch) continue;
+    // Whichever comes first is told as one that starts gradients.
+    plan::Op starting = op;
+    if (adds(terms.plan, kind)) starting.accumulates = false;
+    sum += terms.time.seconds(terms.plan, rank, starting, busy);
   }
   if (!first) return;
   const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
@@ -88,6 +96,7 @@ void pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind) {
               terms.with_assumption(averages                     ? "weights from their sum"
                                     : terms.plan.scatters_pieces ? "shares of a micro-batch's gradients"
                                                                  : "gradients that workers sent"));
+    if (adds(terms.plan, kind)) adding_pass(terms, rank, stage, kind, busy);
     return;
   }
   if (kind == plan::OpKind::update || kind == plan::OpKind::norms) {
@@ -102,7 +111,7 @@ void pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind) {
             fmt::format("sum over the stage's layers of t_floor + b t_sample, b = {} samples, {} busy ranks",
                         samples_of(terms.plan, rank, *first), busy),
             terms.with_assumption("per-layer costs, one micro-batch"));
-  adding_pass(terms, rank, stage, kind, busy);
+  if (adds(terms.plan, kind)) adding_pass(terms, rank, stage, kind, busy);
 }
 
 }  // namespace

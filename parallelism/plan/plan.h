@@ -181,8 +181,8 @@ struct Window {
   int steps() const { return discarded + measured; }
 };
 /// Where `warmup` and `steps` are asked for: discarded_steps(), and both in whole rounds. A round is the plan's own
-/// steps, since some of these average weights and others do not; of an asynchronous plan turns(), unless replicas of
-/// stages have some that are longer than twice `steps`. `plan`: as a strategy wrote it.
+/// steps, since some of these average weights and others do not; of an asynchronous plan turns(), which are
+/// not completed where they are those of replicas and more than twice `steps`. `plan`: as a strategy wrote it.
 Window window(const Plan& plan, int warmup, int steps);
 
 /// Whether the rank is one of the plan's servers.

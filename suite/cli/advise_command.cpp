@@ -155,6 +155,9 @@ ExitCode give_advice(const AdviseOptions& options, const Start& start) {
     if (one.is_simulated) dates.push_back(one.calibrated_on);
   note_age(dates, file, start.progress);
   if (!advice.gap.empty()) start.progress.note(fmt::format("the data sheet predicts: {}", advice.gap));
+  if (const auto unknown = unknown_network(knowledge, placement_of(knowledge, question.spec));
+      advice.fitting.front().cost_source == "data-sheet" && !unknown.empty())
+    start.progress.note(unknown);
   return options.best > 0 ? run_best(options, advice, start) : ExitCode::ok;
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/case.h"
+
 namespace parabench::plan {
 
 /// Bytes of a layer on its rank.
@@ -26,6 +28,12 @@ struct SumTimes {
   double seconds(double bytes) const { return latency_s + (bytes_per_s > 0 ? bytes / bytes_per_s : 0); }
 };
 
+/// Of so many micro-batches of a step those whose forwards run again, as far as that is known before stages are cut.
+constexpr int repeated_pieces(Recompute recompute, int pieces) {
+  if (recompute == Recompute::except_last) return pieces - 1;
+  return recompute == Recompute::all ? pieces : 0;
+}
+
 /// Each part is read by who needs it alone. Seconds by themselves are a profile.
 struct Profile {
   Profile(std::vector<double> layer_seconds = {}) : seconds(std::move(layer_seconds)) {}  // NOLINT
@@ -34,15 +42,15 @@ struct Profile {
   /// share of one.
   std::vector<double> seconds_per_piece(int pieces) const {
     std::vector<double> sums = seconds;
-    const double share = (pieces - (spares_last ? 1.0 : 0.0)) / pieces;
-    for (std::size_t l = 0; l < again_seconds.size(); ++l) sums.at(l) += share * again_seconds[l];
+    const double again = static_cast<double>(repeated_pieces(recompute, pieces)) / pieces;
+    for (std::size_t l = 0; l < forward_seconds.size(); ++l) sums.at(l) += again * forward_seconds[l];
     for (std::size_t l = 0; l < update_seconds.size(); ++l) sums.at(l) += update_seconds[l] / pieces;
     return sums;
   }
 
-  std::vector<double> seconds;           ///< forward + backward of each layer at the size of a piece
-  std::vector<double> again_seconds;     ///< of its forward, where that runs again; empty: it does not
-  bool spares_last = false;              ///< of the last piece of a step it does not either
+  std::vector<double> seconds;          ///< forward + backward of each layer at the size of a piece
+  std::vector<double> forward_seconds;  ///< of its forward alone; empty: none runs again
+  Recompute recompute = Recompute::none;
   std::vector<double> update_seconds;    ///< of each layer's update; empty: they take no time
   std::vector<LayerSizes> sizes;         ///< likewise of a piece, for partition:memory and replicas=auto
   double link_bytes_per_s = 0;           ///< of messages between two ranks, for replicas=auto

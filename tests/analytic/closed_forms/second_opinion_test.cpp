@@ -75,11 +75,40 @@ double adding_seconds(Rank rank, const plan::Op& op, int busy) {
   return seconds(rank, op, busy) + (op.accumulates ? 1 : 0);
 }
 
-// Of eight micro-batches seven add.
+// Of eight micro-batches seven add; those of the stages behind that the first one waits for do, too.
 TEST(SecondOpinion, BackwardsThatAddToGradientsTakeLonger) {
-  const auto opinions = second_opinions(gpipe(4, 8), chain(4), HandCosts(adding_seconds));
-  EXPECT_DOUBLE_EQ(opinions.at("unequal_stages"), 33 + (8 + 3) * 7. / 8);
+  const plan::Plan plan = gpipe(4, 8);
+  const auto opinions = second_opinions(plan, chain(4), HandCosts(adding_seconds));
+  EXPECT_DOUBLE_EQ(opinions.at("unequal_stages"), 33 + 7);
+  EXPECT_DOUBLE_EQ(plan::makespan(simulate(plan, HandCosts(adding_seconds))), 33 + 7 + 3);
   EXPECT_DOUBLE_EQ(opinions.at("ddlbench_eq_6_1_6_2"), 33) << "of one rank's passes, which start them";
+}
+
+// The last stage's update is over before the others' backwards are.
+TEST(SecondOpinion, UpdatesCountWhereNoBackwardHidesThem) {
+  const auto step_s = [](SegmentId slow, double update) {
+    const HandCosts costs([=](Rank rank, const plan::Op& op, int busy) {
+      return op.kind == plan::OpKind::update ? (op.segment == slow ? update : 0) : seconds(rank, op, busy);
+    });
+    const plan::Plan plan = gpipe(4, 8);
+    const double form = second_opinions(plan, chain(4), costs).at("unequal_stages");
+    EXPECT_DOUBLE_EQ(form, plan::makespan(simulate(plan, costs)));
+    return form;
+  };
+  EXPECT_DOUBLE_EQ(step_s(SegmentId(0), 5), 33 + 5);
+  EXPECT_DOUBLE_EQ(step_s(SegmentId(3), 5), 33);
+  EXPECT_DOUBLE_EQ(step_s(SegmentId(3), 7), 33 + 7 - 6);
+}
+
+TEST(SecondOpinion, FormulasOfPipelinesSayWhereRanksShareCores) {
+  const auto named = [](const char* strategy, int cores) {
+    const HandCosts costs(seconds, cores);
+    const plan::Plan plan = pipeline(strategy, 4, 8);
+    return broken_assumptions(plan, costs, second_opinions(plan, chain(static_cast<int>(plan.segments.size())), costs));
+  };
+  EXPECT_THAT(named("gpipe", 2), testing::Contains(Key("unequal_stages")));
+  EXPECT_THAT(named("zb-h1", 2), testing::Contains(Key("schedule_formula")));
+  EXPECT_THAT(named("gpipe", 4), IsEmpty());
 }
 
 TEST(SecondOpinion, DdlbenchsSequentialTimeHasTheUpdate) {

@@ -42,22 +42,6 @@ TEST(DelayRules, OfReplicatedPipedreamUpdateOnceForAsManyMiniBatchesAsReplicas) 
 }
 
 // ICML'21: w(t + 1) = w(t) - lr grad f(w(t - 1)).
-TEST(DelayRules, WindowsHoldWholeTurnsOfReplicasUnlessThoseAreMuchLongerThanWhatWasAskedFor) {
-  const auto window_of = [](std::vector<int> widths, int steps) {
-    Plan plan;
-    plan.asynchronous = true;
-    plan.versions = rules_of("pipedream", widths);
-    return window(plan, 5, steps);
-  };
-  EXPECT_EQ(window_of({3, 1}, 20).discarded, 6);
-  EXPECT_EQ(window_of({3, 1}, 20).measured, 21);
-  EXPECT_EQ(window_of({5, 3}, 20).measured, 30);
-  EXPECT_EQ(window_of({5, 8}, 20).steps(), 40 + 40);
-  EXPECT_EQ(window_of({9, 5}, 20).steps(), 5 + 20);
-  EXPECT_EQ(window_of({1, 1}, 7).steps(), 5 + 7);
-  EXPECT_EQ(window_of({1999, 1997, 1993, 1987}, 20).steps(), 5 + 20) << "more turns than an int holds";
-}
-
 TEST(DelayRules, OfPipedream2bwAreOneUpdateOfDelayOnEveryStage) {
   EXPECT_THAT(versions_read(rules_of("pipedream-2bw", {1, 1}), 5),
               ElementsAre(ElementsAre(0, 0, 1, 2, 3), ElementsAre(0, 0, 1, 2, 3)));
@@ -75,6 +59,22 @@ TEST(DelayRules, OfServersAreThoseOfTheirMode) {
   EXPECT_THAT(read("async", ""), ElementsAre(ElementsAre(0, 0, 0, 1, 2), ElementsAre(0, 0, 0, 1, 2)));
   EXPECT_THAT(read("stale", ""), ElementsAre(ElementsAre(0, 0, 1, 2, 3), ElementsAre(0, 0, 1, 2, 3)));
   EXPECT_THAT(read("stale", "3"), ElementsAre(ElementsAre(0, 0, 0, 0, 1), ElementsAre(0, 0, 0, 0, 1)));
+}
+
+TEST(DelayRules, WindowsHoldWholeTurnsOfReplicasUnlessThoseAreMuchLongerThanWhatWasAskedFor) {
+  const auto window_of = [](std::vector<int> widths, int steps) {
+    Plan plan;
+    plan.asynchronous = true;
+    plan.versions = rules_of("pipedream", widths);
+    return window(plan, 5, steps);
+  };
+  EXPECT_EQ(window_of({3, 1}, 20).discarded, 6);
+  EXPECT_EQ(window_of({3, 1}, 20).measured, 21);
+  EXPECT_EQ(window_of({5, 3}, 20).measured, 30);
+  EXPECT_EQ(window_of({5, 8}, 20).steps(), 40 + 40);
+  EXPECT_EQ(window_of({9, 5}, 20).steps(), 5 + 20);
+  EXPECT_EQ(window_of({1, 1}, 7).steps(), 5 + 7);
+  EXPECT_EQ(window_of({1999, 1997, 1993, 1987}, 20).steps(), 5 + 20) << "more turns than an int holds";
 }
 
 TEST(DelayRules, OfAllOthersReadWhatTheStepBeforeWrote) {

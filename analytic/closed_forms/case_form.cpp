@@ -225,14 +225,16 @@ LayerForms layer_forms(const Case& spec, const Sizes& sizes, const Costs& costs,
   double shared = 0, apart = 0;
   for (SegmentId layer; layer.value < std::ssize(plan.segments); ++layer) {
     const plan::Op there = pass(plan::OpKind::forward, layer);
-    plan::Op adding = pass(plan::OpKind::backward, layer);
+    const plan::Op back = pass(plan::OpKind::backward, layer);
+    const double backward = seconds(back);
+    plan::Op adding = back;
     adding.accumulates = true;
     forms.layers.push_back({.forward = seconds(there),
-                            .backward = seconds(pass(plan::OpKind::backward, layer)),
+                            .backward = backward,
                             .input = seconds(pass(plan::OpKind::backward_input, layer)),
                             .weight = seconds(pass(plan::OpKind::backward_weight, layer)),
                             .update = seconds(plan::update(layer, 1, StepId(0), VersionId(0))),
-                            .adding = seconds(adding) - seconds(pass(plan::OpKind::backward, layer)),
+                            .adding = seconds(adding) - backward,
                             .parameters = sizes.parameter_bytes(plan, layer, 1),
                             .saved = costs.memory->saved_bytes(plan, Rank(0), there),
                             .entry = sizes.input_bytes(plan, Rank(0), there)});

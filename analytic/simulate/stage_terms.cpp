@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,38 +46,42 @@ bool adds(const plan::Plan& plan, plan::OpKind kind) {
   return is_of_gradients && plan::micro_batches(plan) > 1;
 }
 
-/// Of operations that add gradients to those of the micro-batches before, as much as the first such one.
-void adding_pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind, int busy) {
-  const plan::Op* first = nullptr;
-  double sum = 0;
+struct FirstPiece {
+  const plan::Op* first = nullptr;  ///< nullptr: the rank has no such operation
+  double seconds = 0;
+};
+
+/// The first such operation on the rank's lane, and its piece through the whole stage; `adding`: taken as operations
+/// that add to gradients, or that start them, whichever they are.
+FirstPiece first_piece(const TermList& terms, Rank rank, StageId stage, plan::OpKind kind, int busy,
+                       std::optional<bool> adding) {
+  FirstPiece piece;
   for (const plan::Op& op : terms.plan.ranks[rank.value].compute()) {
     if (op.kind != kind || plan::stage_of(terms.plan, op.segment) != stage) continue;
-    if (!first) first = &op;
-    if (op.step != first->step || op.micro_batch != first->micro_batch) continue;
-    plan::Op adding = op;
-    adding.accumulates = true;
-    sum += terms.time.seconds(terms.plan, rank, adding, busy);
+    if (!piece.first) piece.first = &op;
+    if (op.step != piece.first->step || op.micro_batch != piece.first->micro_batch) continue;
+    plan::Op taken = op;
+    taken.accumulates = adding.value_or(op.accumulates);
+    piece.seconds += terms.time.seconds(terms.plan, rank, taken, busy);
   }
-  terms.add(fmt::format("{}_adding[stage {}]", name_of(kind), stage.value), sum, "s",
+  return piece;
+}
+
+/// Of operations that add gradients to those of the micro-batches before, as much as the first such one.
+void adding_pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind, int busy) {
+  terms.add(fmt::format("{}_adding[stage {}]", name_of(kind), stage.value),
+            first_piece(terms, rank, stage, kind, busy, true).seconds, "s",
             "the same, and more words moved for each parameter x seconds per word",
             terms.with_assumption("gradients added to those of the micro-batches before"));
 }
 
-/// Of the first such pass on the rank's lane: its piece through the whole stage.
+/// Of the first such pass; where others add to its gradients as one that starts them.
 void pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind) {
   const int all = plan::computing_ranks(terms.counted),
             busy = std::min(all, ranks_beside(terms.plan.placement, rank, all));
-  const plan::Op* first = nullptr;
-  double sum = 0;
-  for (const plan::Op& op : terms.plan.ranks[rank.value].compute()) {
-    if (op.kind != kind || plan::stage_of(terms.plan, op.segment) != stage) continue;
-    if (!first) first = &op;
-    if (op.step != first->step || op.micro_batch != first->micro_batch) continue;
-    // Whichever comes first is told as one that starts gradients.
-    plan::Op starting = op;
-    if (adds(terms.plan, kind)) starting.accumulates = false;
-    sum += terms.time.seconds(terms.plan, rank, starting, busy);
-  }
+  const bool others_add = adds(terms.plan, kind);
+  const auto [first, sum] =
+      first_piece(terms, rank, stage, kind, busy, others_add ? std::optional(false) : std::nullopt);
   if (!first) return;
   const std::string name = fmt::format("{}[stage {}]", name_of(kind), stage.value);
   if (plan::is_of_compression(kind)) {
@@ -96,7 +101,7 @@ void pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind) {
               terms.with_assumption(averages                     ? "weights from their sum"
                                     : terms.plan.scatters_pieces ? "shares of a micro-batch's gradients"
                                                                  : "gradients that workers sent"));
-    if (adds(terms.plan, kind)) adding_pass(terms, rank, stage, kind, busy);
+    if (others_add) adding_pass(terms, rank, stage, kind, busy);
     return;
   }
   if (kind == plan::OpKind::update || kind == plan::OpKind::norms) {
@@ -111,7 +116,7 @@ void pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind) {
             fmt::format("sum over the stage's layers of t_floor + b t_sample, b = {} samples, {} busy ranks",
                         samples_of(terms.plan, rank, *first), busy),
             terms.with_assumption("per-layer costs, one micro-batch"));
-  if (adds(terms.plan, kind)) adding_pass(terms, rank, stage, kind, busy);
+  if (others_add) adding_pass(terms, rank, stage, kind, busy);
 }
 
 }  // namespace

@@ -11,10 +11,10 @@ double update_words(const plan::Plan& plan);
 /// PyTorch's reducer sums, an update also copies the gradients out of its buckets. Of a step of a compressed sum its
 /// words per parameter, without products.
 double update_words(const plan::Plan& plan, const plan::Op& op);
+inline constexpr double bucket_words = 2, adding_words = 3;
 /// Words per parameter that a pass moves once weight gradients are computed: nothing where it starts them (bucket_words
 /// where they are then copied into the arena that is reduced), adding_words where it adds to them; 0 for passes that
 /// make none.
-inline constexpr double bucket_words = 2, adding_words = 3;
 double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass);
 
 }  // namespace parabench::analytic

@@ -134,8 +134,9 @@ int whole(int steps, int round) { return (steps + round - 1) / round * round; }
 }  // namespace
 
 Window window(const Plan& plan, int warmup, int steps) {
-  const bool is_long = plan.servers.empty() && turns(plan) - steps > steps;
-  const int round = !plan.asynchronous ? plan.steps : is_long ? 1 : turns(plan);
+  const int turn = turns(plan);
+  const bool is_long = plan.servers.empty() && turn - steps > steps;
+  const int round = !plan.asynchronous ? plan.steps : is_long ? 1 : turn;
   const int measured = whole(steps, round);
   return {.discarded = whole(discarded_steps(plan.spec, warmup), round),
           .measured = measured,

@@ -92,7 +92,8 @@ class Cluster:
     def __init__(self, folder, hosts=2, bound=False, slurm=True, cores_each=None):
         """`bound`: it ends with this process, however that ends. `slurm`: with its daemons, or hosts and `agent` alone.
         `cores_each`: so many of the machine's cores are each host's own (head has those of n1), where commands are
-        started by `run`, `start` and `agent`; None: every host has all of them, and first ranks of hosts share one."""
+        started by `run`, `start`, `agent` and Slurm; None: every host has all of them, and first ranks of hosts share
+        one."""
         self.folder = pathlib.Path(folder).absolute()
         self.bound = bound
         self.slurm = slurm

@@ -158,6 +158,7 @@ plan::Profile make_profile(const Costs& costs, const Costs& otherwise, const Siz
   profile.recompute = spec.recompute;
   if (spec.recompute != Recompute::none) profile.forward_seconds = layer_forward_seconds(*costs.time, plan);
   const auto ask = [&](auto question) { return by_either(*costs.time, *otherwise.time, question); };
+  profile.adding_seconds = ask([&](const TimeModel& time) { return layer_adding_seconds(time, plan); });
   profile.update_seconds = ask([&](const TimeModel& time) { return layer_update_seconds(time, plan); });
   profile.link_bytes_per_s = ask([&](const TimeModel& time) { return time.link(plan).bytes_per_s; });
   if (plan::plans_widths(spec)) profile.ring_bytes_per_s = ring_rates(*costs.time, sizes, plan);

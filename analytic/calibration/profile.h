@@ -13,7 +13,8 @@
 namespace parabench::analytic {
 
 /// Of a possible case (check_case), by `costs` and, what these do not tell, by `otherwise`, at its largest piece:
-///  - seconds: layer_seconds(); update_seconds: layer_update_seconds(); forward_seconds: layer_forward_seconds()
+///  - seconds: layer_seconds(); update_seconds: layer_update_seconds(); forward_seconds: layer_forward_seconds();
+///    adding_seconds: layer_adding_seconds()
 ///  - ring_bytes_per_s: for replicas=auto alone, of the first ranks of the case
 ///  - sizes: as peak_memory() counts them. With recomputation a layer keeps for a micro-batch in flight only the
 ///    images, what its weight gradients wait for, and with recompute:auto, where it is a segment of its own, its
@@ -24,8 +25,8 @@ namespace parabench::analytic {
 /// `placement`: of the case's ranks.
 plan::Profile make_profile(const Costs& costs, const Costs& otherwise, const Sizes& sizes, const Case& spec,
                            const Placement& placement = {});
-/// From the calibration where it has_layers(), else from the data sheet, as are link and updates where nobody measured
-/// them. `link`: of emulated devices, in place of the machine's (over_link).
+/// From the calibration where it has_layers(), else from the data sheet, as are link, updates and additions that nobody
+/// measured. `link`: of emulated devices, in place of the machine's (over_link).
 plan::Profile make_profile(const Calibration* calibration, const MachineInfo& machine, const Sizes& sizes,
                            const Case& spec, const std::optional<Link>& link = {}, const Placement& placement = {});
 

@@ -60,12 +60,17 @@ std::vector<LayerForm> devices_of(const Case& spec, const plan::Strategy& strate
                                   const plan::Pipe& pipe) {
   const int devices = pipe.devices;
   const bool crossed = strategy.schedule.stages == plan::StageOrder::crossed;
-  const double pieces = pipe.micro_batches / (crossed ? 2.0 : 1.0);
+  const int pieces = pipe.micro_batches / (crossed ? 2 : 1);
   const int sharers = spec.zero > 0 ? spec.dp : 1;
-  std::vector<double> seconds;
-  const double again = plan::repeated_pieces(spec.recompute, static_cast<int>(pieces)) / pieces;
-  for (const LayerForm& layer : layers)
-    seconds.push_back(passes(layer) + again * layer.forward + layer.update / (pieces * sharers));
+  plan::Profile profile;
+  profile.recompute = spec.recompute;
+  for (const LayerForm& layer : layers) {
+    profile.seconds.push_back(passes(layer));
+    profile.forward_seconds.push_back(layer.forward);
+    profile.adding_seconds.push_back(layer.adding);
+    profile.update_seconds.push_back(layer.update / sharers);
+  }
+  const std::vector<double> seconds = profile.seconds_per_piece(pieces);
   // Stages that ranks share are planned later: as if each rank had one.
   const int stages =
       plan::plans_widths(spec) ? std::min(devices, static_cast<int>(layers.size())) : strategy.stages(spec);

@@ -25,12 +25,15 @@ bool all_layers_tell(Measured what, const Calibration& calibration, const Sizes&
   return true;
 }
 
-std::vector<double> pass_seconds(const TimeModel& time, const plan::Plan& layers, plan::OpKind kind) {
+std::vector<double> pass_seconds(const TimeModel& time, const plan::Plan& layers, plan::OpKind kind,
+                                 bool accumulates = false) {
   const int busy = competing_ranks(layers.spec, layers.placement);
   std::vector<double> seconds;
-  for (SegmentId s; s.value < std::ssize(layers.segments); ++s)
-    seconds.push_back(
-        time.seconds(layers, Rank(0), plan::pass(kind, s, MicroBatchId(0), StepId(0), VersionId(0)), busy));
+  for (SegmentId s; s.value < std::ssize(layers.segments); ++s) {
+    plan::Op pass = plan::pass(kind, s, MicroBatchId(0), StepId(0), VersionId(0));
+    pass.accumulates = accumulates;
+    seconds.push_back(time.seconds(layers, Rank(0), pass, busy));
+  }
   return seconds;
 }
 
@@ -62,6 +65,13 @@ std::vector<double> layer_seconds(const TimeModel& time, const plan::Plan& layer
   std::vector<double> seconds = layer_forward_seconds(time, layers);
   const std::vector<double> backward = pass_seconds(time, layers, plan::OpKind::backward);
   std::ranges::transform(seconds, backward, seconds.begin(), std::plus());
+  return seconds;
+}
+
+std::vector<double> layer_adding_seconds(const TimeModel& time, const plan::Plan& layers) {
+  std::vector<double> seconds = pass_seconds(time, layers, plan::OpKind::backward, true);
+  const std::vector<double> starting = pass_seconds(time, layers, plan::OpKind::backward);
+  std::ranges::transform(seconds, starting, seconds.begin(), std::minus());
   return seconds;
 }
 

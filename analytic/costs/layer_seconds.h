@@ -28,6 +28,8 @@ std::vector<double> layer_seconds(const Calibration* calibration, const MachineI
 std::vector<double> layer_seconds(const TimeModel& time, const plan::Plan& layers);
 /// Of each layer's forward alone.
 std::vector<double> layer_forward_seconds(const TimeModel& time, const plan::Plan& layers);
+/// What each layer's backward takes longer where it adds to gradients. Throws what the model throws.
+std::vector<double> layer_adding_seconds(const TimeModel& time, const plan::Plan& layers);
 /// Of each layer's update likewise, with the key zero of the share that one copy has. Throws what the model throws.
 std::vector<double> layer_update_seconds(const TimeModel& time, const plan::Plan& layers);
 

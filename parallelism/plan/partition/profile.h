@@ -38,12 +38,14 @@ constexpr int repeated_pieces(Recompute recompute, int pieces) {
 struct Profile {
   Profile(std::vector<double> layer_seconds = {}) : seconds(std::move(layer_seconds)) {}  // NOLINT
 
-  /// What stages are cut by: passes, with forwards that run again, and of the update that follows so many pieces the
-  /// share of one.
+  /// What stages are cut by: passes, the forwards that run again, what all pieces but the first take longer to add to
+  /// gradients, and of the update that follows so many pieces the share of one.
   std::vector<double> seconds_per_piece(int pieces) const {
     std::vector<double> sums = seconds;
     const double again = static_cast<double>(repeated_pieces(recompute, pieces)) / pieces;
     for (std::size_t l = 0; l < forward_seconds.size(); ++l) sums.at(l) += again * forward_seconds[l];
+    const double added = static_cast<double>(pieces - 1) / pieces;
+    for (std::size_t l = 0; l < adding_seconds.size(); ++l) sums.at(l) += added * adding_seconds[l];
     for (std::size_t l = 0; l < update_seconds.size(); ++l) sums.at(l) += update_seconds[l] / pieces;
     return sums;
   }
@@ -51,6 +53,7 @@ struct Profile {
   std::vector<double> seconds;          ///< forward + backward of each layer at the size of a piece
   std::vector<double> forward_seconds;  ///< of its forward alone; empty: none runs again
   Recompute recompute = Recompute::none;
+  std::vector<double> adding_seconds;    ///< that a backward takes longer where it adds to gradients; empty: none
   std::vector<double> update_seconds;    ///< of each layer's update; empty: they take no time
   std::vector<LayerSizes> sizes;         ///< likewise of a piece, for partition:memory and replicas=auto
   double link_bytes_per_s = 0;           ///< of messages between two ranks, for replicas=auto

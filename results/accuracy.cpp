@@ -8,10 +8,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/case_id.h"
 #include "base/error.h"
 #include "base/statistics.h"
 #include "base/units_text.h"
+#include "results/baseline.h"
 #include "results/summary.h"
 
 namespace parabench::results {
@@ -137,13 +137,27 @@ std::string largest_term(const Records& records) {
   return fmt::format("{} {}{}", largest.second, largest.first < 0 ? "-" : "+", human_seconds(std::abs(largest.first)));
 }
 
-/// The prediction of the same training on one rank, divided among the cores of the case.
-std::optional<double> per_rank_s(const Case& spec, const std::map<std::string, Records>& cases) {
-  Case alone{
-      .model = spec.model, .dataset = spec.dataset, .strategy = {"sequential", {}}, .np = 1, .batch = spec.batch};
-  const auto found = cases.find(to_id(alone));
-  if (spec.threads != 1 || found == cases.end()) return std::nullopt;
-  return found->second.front()->predicted->step_time_s / spec.np;
+/// The pass's prediction of the same training on one core, divided among the cores of the case.
+std::optional<double> per_rank_s(const Case& spec, const ResultsFile& pass) {
+  const auto alone = std::ranges::find_if(pass.records, [&](const Record& other) {
+    const Case& its = other.parameters;
+    return cores(its) == 1 && its.batch == spec.batch && its.recompute == Recompute::none && other.predicted &&
+           is_reference_of(other, spec);
+  });
+  if (spec.np == 1 || alone == pass.records.end()) return std::nullopt;
+  return alone->predicted->step_time_s / cores(spec);
+}
+
+/// Of each case in the passes that tell.
+std::map<std::string, std::vector<double>> per_rank_errors(std::span<const ResultsFile> passes) {
+  std::map<std::string, std::vector<double>> errors;
+  for (const ResultsFile& pass : passes)
+    for (const Record& record : pass.records) {
+      if (!counts(record) || !case_error(record)) continue;
+      if (const auto seconds = per_rank_s(record.parameters, pass))
+        errors[record.id].push_back(*seconds / record.measured->step_time_s.median - 1);
+    }
+  return errors;
 }
 
 }  // namespace
@@ -169,6 +183,7 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
   for (const ResultsFile& pass : passes)
     if (pass.calibration) require_machine(*first, pass.calibration->machine_id);
   const std::map<std::string, Records> cases = by_id(passes);
+  const std::map<std::string, std::vector<double>> per_rank = per_rank_errors(passes);
   std::vector<JudgedCase> judged;
   for (const auto& [id, records] : cases) {
     const auto value = [&records = records](auto of) {
@@ -188,8 +203,7 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
     one.noise = noise_of(records);
     one.disturbance = {median_of(records, [](const Record& r) { return disturbance_of(r).steal_share; }),
                        median_of(records, [](const Record& r) { return disturbance_of(r).core_spread; })};
-    if (const auto alone = per_rank_s(one.parameters, cases); alone && one.parameters.np > 1)
-      one.per_rank = *alone / one.measured_s - 1;
+    if (const auto known = per_rank.find(id); known != per_rank.end()) one.per_rank = median(known->second);
     one.ddlbench = median_of(records, [](const Record& r) {
       const auto step_s = ddlbench_step_time(*r.predicted);
       return step_s ? std::optional(*step_s / r.measured->step_time_s.median - 1) : std::nullopt;

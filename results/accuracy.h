@@ -26,10 +26,10 @@ struct JudgedCase {
   std::optional<double> paired_noise;      ///< standard error of that, by how far its rounds, or its passes, are apart
   std::optional<double> closure_apart;     ///< paired, of ranks that compute side by side and hardly ever meet
   std::optional<double> adjusted;          ///< the forecast with the drift taken out that canaries show (drift.h)
-  std::optional<double> noise;             ///< spread_of() the passes' median steps
+  std::optional<double> noise;             ///< spread_of() the passes' median steps; of one pass the record's floor
   std::optional<double> memory;            ///< of counted peak bytes
   std::optional<double> resident;          ///< of the largest resident set
-  std::optional<double> per_rank;          ///< of T_1 / (np threads): the prediction of sequential training, divided
+  std::optional<double> per_rank;          ///< of T_1 / (np threads): the same pass's prediction of one core, divided
   std::optional<double> ddlbench;          ///< of DDLBench's equations (Jansen 2020), where they have one
   std::optional<double> held_out;          ///< the forecast's without what was measured at the case's own samples
   std::optional<double> stale;             ///< the forecast's from a calibration that is two hours older, or more

@@ -123,8 +123,9 @@ std::string accuracy_heading(std::span<const JudgedCase> cases) {
   int most = 0;
   for (const JudgedCase& one : cases) most = std::max(most, one.passes);
   return fmt::format(
-      "{} in up to {}; absolute errors, and the median of predicted / measured; 95 % intervals over cases\n",
-      counted(cases.size(), "case"), counted(most, "pass", "passes"));
+      "{} in up to {}; absolute errors, and the median of predicted / measured; 95 % intervals over cases{}\n",
+      counted(cases.size(), "case"), counted(most, "pass", "passes"),
+      most == 1 ? "; noise is that of calibrations themselves" : "");
 }
 
 std::vector<std::vector<std::string>> figure_rows(std::span<const JudgedCase> cases) {

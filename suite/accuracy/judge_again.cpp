@@ -115,7 +115,7 @@ std::vector<Ablation> judge_again(std::vector<results::JudgedCase>& cases, std::
     const CaseErrors& found = errors.at(one.id);
     one.held_out = median_of(found.held_out);
     one.stale = median_of(found.stale);
-    one.ddlbench = median_of(found.ddlbench);
+    if (!found.ddlbench.empty()) one.ddlbench = median_of(found.ddlbench);
   }
   std::vector<Ablation> ablations;
   if (!ablate) return ablations;

@@ -127,6 +127,17 @@ std::vector<Pass> passes_of(const AccuracyOptions& options, Progress& progress) 
   return passes;
 }
 
+/// Throws usage_error for what would only change passes that are there already.
+void refuse_options_of_runs(const CLI::App& app) {
+  std::vector<std::string> names = {"--passes"};
+  for (const RunOption& option : run_options())
+    if (option.of_accuracy) names.emplace_back(option.name);
+  for (const std::string& name : names)
+    if (const CLI::Option* option = app.get_option(name); !option->empty())
+      throw usage_error(name, fmt::format("{}", fmt::join(option->results(), " ")),
+                        "no --judge beside it, which runs nothing", "leave one of the two out");
+}
+
 /// Throws usage_error for folders without a pass to judge, and for one that is there twice.
 void require_passes(const std::vector<std::string>& folders) {
   std::set<fs::path> seen;
@@ -171,6 +182,9 @@ void add_options(CLI::App& app, AccuracyOptions& options) {
   app.get_option("--calibration")
       ->description(
           "One calibration file for all passes; else each measures its own, DIR/pass-1.calibration.json and so on");
+  app.parse_complete_callback([&app, &options] {
+    if (options.judge) refuse_options_of_runs(app);
+  });
 }
 
 void check(const AccuracyOptions& options) {

@@ -54,6 +54,16 @@ TEST(Accuracy, SequentialTrainingDividedAmongRanksIsABaseline) {
   EXPECT_FALSE(judged[1].per_rank) << "of itself it says nothing";
 }
 
+TEST(Accuracy, TheBaselineIsOfTheSameTrainingInTheSamePass) {
+  const std::string bf16 = "/precision:bf16";
+  const auto per_rank = [](const std::vector<ResultsFile>& passes) { return judged_cases(passes).front().per_rank; };
+  EXPECT_FALSE(per_rank({pass({{gpipe + bf16, 0.8}, {alone, 1}})}));
+  EXPECT_DOUBLE_EQ(*per_rank({pass({{gpipe + bf16, 0.8}, {alone, 1}, {alone + bf16, 1}})}), 0.5 / 0.8 - 1);
+  std::vector<ResultsFile> passes = {pass({{gpipe, 0.8}, {alone, 1}}), pass({{gpipe, 0.5}, {alone, 1}})};
+  for (Record& record : passes[1].records) record.predicted->step_time_s = 2;
+  EXPECT_DOUBLE_EQ(*per_rank(passes), (0.5 / 0.8 - 1 + 1 / 0.5 - 1) / 2) << "the median of what each pass tells";
+}
+
 TEST(Accuracy, TellsWhatAHypervisorTookWhileACaseRan) {
   ResultsFile file = pass({{alone, 1}, {gpipe, 1}});
   for (Record& record : file.records) {

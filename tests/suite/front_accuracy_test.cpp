@@ -113,6 +113,19 @@ TEST_F(AccuracyTest, APassWithoutWhatItsPredictionsWereMadeFromIsNamed) {
               HasSubstr("acc/pass-1.rounds is not there: paired predictions of pass 1 are those of its"));
   std::filesystem::remove(path("acc/pass-1.calibration.json"));
   EXPECT_THAT(run(judge).err, HasSubstr("acc/pass-1.calibration.json is not there: pass 1 has the predictions of its"));
+  const json judged = json::parse(run({"accuracy", "--out", "acc", "--judge", "--format", "json"}).out);
+  EXPECT_TRUE(judged["cases"][0]["ddlbench"].is_number()) << "as it was when it ran";
+  EXPECT_EQ(judged["cases"][0]["held_out"], nullptr);
+}
+
+TEST_F(AccuracyTest, JudgingTakesNoOptionOfRuns) {
+  for (const std::vector<std::string>& option : {std::vector<std::string>{"--passes", "2"}, {"--steps", "5"}}) {
+    std::vector<std::string> words = {"accuracy", "--out", "acc", "--judge"};
+    words.insert(words.end(), option.begin(), option.end());
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr(option.front()), HasSubstr("--judge")));
+  }
 }
 
 TEST_F(AccuracyTest, PassesOfSeveralFoldersAreJudgedTogether) {

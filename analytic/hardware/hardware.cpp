@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -20,8 +21,8 @@ namespace {
 constexpr std::string_view format_name = "parabench hardware";
 
 double positive(const JsonReader& object, std::string_view key) {
-  const double value = object.get_at_least(key, 0.0);
-  if (value == 0) throw object.at(key).error("a number above 0");
+  const auto value = object.get<double>(key);
+  if (!std::isfinite(value) || value <= 0) throw object.at(key).error("a finite number above 0");
   return value;
 }
 

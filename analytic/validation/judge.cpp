@@ -152,7 +152,7 @@ Judgement judged(const Group& group) {
   for (const Fact* fact : group.test) {
     const double predicted = constants.predicted(constants.placed(*fact), values);
     require_prediction(*fact, predicted, group.model->name);
-    judgement.tests.push_back({fact->row, fact->value, predicted, error_of(*fact, predicted)});
+    judgement.tests.push_back({fact->row, fact->quality, fact->value, predicted, error_of(*fact, predicted)});
   }
   add_statistics(judgement, group);
   return judgement;

@@ -13,6 +13,7 @@ namespace parabench::analytic {
 
 struct JudgedRow {
   std::string row;
+  Quality quality = Quality::printed;
   double published = 0, predicted = 0;
   /// (predicted - published) / published; of a rate, that of the time which it stands for: published / predicted - 1.
   double error = 0;

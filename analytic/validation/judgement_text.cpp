@@ -67,8 +67,11 @@ std::string constants_text(const Judgement& j) {
 json json_of(const Judgement& j) {
   json tests = json::array(), constants = json::array();
   for (const JudgedRow& row : j.tests) {
-    tests.push_back(
-        {{"row", row.row}, {"published", row.published}, {"predicted", row.predicted}, {"error", row.error}});
+    tests.push_back({{"row", row.row},
+                     {"quality", to_text(row.quality)},
+                     {"published", row.published},
+                     {"predicted", row.predicted},
+                     {"error", row.error}});
   }
   for (const auto& [name, value] : j.constants) constants.push_back({{"name", name}, {"value", value}});
   return {{"source", j.source},

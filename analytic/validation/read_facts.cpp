@@ -1,6 +1,7 @@
 #include "analytic/validation/read_facts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -78,7 +79,8 @@ std::vector<std::size_t> read_header(std::string_view line, const std::string& p
   std::vector<std::size_t> columns;
   for (const std::string_view word : split(line, ',')) {
     columns.push_back(index_of_name(place + ": column", word, names));
-    if (std::ranges::count(columns, columns.back()) > 1) throw usage_error(place + ": column", word, "it once");
+    if (std::ranges::count(columns, columns.back()) > 1)
+      throw usage_error(place + ": column", word, "it once", "leave one of them out");
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].required && std::ranges::find(columns, i) == columns.end())
@@ -91,13 +93,18 @@ void require_what_models_need(const Fact& fact) {
   for (const std::string& name : fact.models) {
     const FactModel& model = find_fact_model(fact.place, name);
     if (std::ranges::find(model.quantities, fact.quantity) == model.quantities.end())
-      throw usage_error(fact.place + ": quantity", to_text(fact.quantity), fmt::format("one that {} predicts", name));
+      throw usage_error(fact.place + ": quantity", to_text(fact.quantity),
+                        fmt::format("one that {} predicts: {}", name, fmt::join(to_texts(model.quantities), ", ")),
+                        "name another model, or another quantity");
+    std::vector<std::string_view> missing;
     for (const FactColumn& column : fact_columns()) {
       const bool needed = std::ranges::find(model.needs, column.name) != model.needs.end() ||
                           (fact.quantity == Quantity::seconds_per_epoch && column.name == "samples");
-      if (needed && !column.given(fact.configuration))
-        throw usage_error(fmt::format("{}: {}", fact.place, column.name), "", fmt::format("what {} needs", name));
+      if (needed && !column.given(fact.configuration)) missing.push_back(column.name);
     }
+    if (!missing.empty())
+      throw usage_error(fmt::format("{}: {}", fact.place, fmt::join(missing, ", ")), "",
+                        fmt::format("what {} needs", name), "each is a column of the header with a value in this row");
   }
 }
 

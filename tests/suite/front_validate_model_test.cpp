@@ -44,6 +44,7 @@ TEST_F(ValidateModelTest, JsonHasEveryRow) {
   EXPECT_EQ(judgement["n"], 1);
   EXPECT_NEAR(judgement["mean_absolute_error"].get<double>(), .2, 1e-9);
   EXPECT_NEAR(judgement["tests"][0]["predicted"].get<double>(), 3.2, 1e-9);
+  EXPECT_EQ(judgement["tests"][0]["quality"], "printed");
   EXPECT_TRUE(judgement["rank_correlation"].is_null());
 
   const Outcome to_file = run({"validate-model", "mine.csv", "--json", "out.json"});

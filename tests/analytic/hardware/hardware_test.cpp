@@ -77,7 +77,8 @@ TEST(Hardware, SaysWhatIsWrongWithAFileAndWhere) {
   const auto with_racks = [](const json& racks) { return refusal_of([&](json& d) { d["network"]["racks"] = racks; }); };
   EXPECT_THAT(with_racks({{"hosts", 4}}), HasSubstr("network.racks.uplink_bytes_per_s: got 'missing'"));
   EXPECT_THAT(with_racks({{"hosts", 0}, {"uplink_bytes_per_s", 1e9}}), HasSubstr("network.racks.hosts"));
-  EXPECT_THAT(with_racks({{"hosts", 4}, {"uplink_bytes_per_s", 0}}), HasSubstr("above 0"));
+  for (const double rate : {0.0, -1.0})
+    EXPECT_THAT(with_racks({{"hosts", 4}, {"uplink_bytes_per_s", rate}}), HasSubstr("a finite number above 0"));
   EXPECT_THAT(with_racks({{"hosts", 4}, {"uplink_bytes_per_s", 1e9}, {"uplinks", 2}}), HasSubstr("uplinks"));
   EXPECT_EQ(with_racks({{"hosts", 4}, {"uplink_bytes_per_s", 1e9}, {"latency_s", 1e-6}}), "accepted");
   EXPECT_EQ(refusal_of([](json& d) { d.erase("gpus"); }), "accepted");

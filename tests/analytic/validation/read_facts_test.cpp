@@ -1,5 +1,7 @@
 #include "analytic/validation/read_facts.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
 #include "analytic/validation/fact_columns.h"
@@ -7,6 +9,7 @@
 #include "analytic/validation/judge.h"
 #include "analytic/validation/tables.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/random.h"
 
 namespace parabench::analytic {
@@ -65,7 +68,11 @@ TEST(ReadFacts, RefusesWrongRows) {
   EXPECT_THAT(row("A,two,lineal,speed_up,3,test,4"), HasSubstr("did you mean 'linear'?"));
   EXPECT_THAT(row("A,two,linear linear,speed_up,3,test,4"), HasSubstr("each model once"));
   EXPECT_THAT(row("A,two,linear,share,3,test,4"),
-              HasSubstr("t.csv:3: quantity: got 'share', expected one that linear"));
+              HasSubstr("t.csv:3: quantity: got 'share', expected one that linear predicts: speed_up, samples_per_s, "
+                        "seconds_per_epoch; name another model"));
+  EXPECT_THAT(row("A,two,ddlbench-eq-5.1,speed_up,3,test,4"),
+              HasSubstr("t.csv:3: batch, sequential_samples_per_s, gradient_bytes, fusion_bytes, link_bytes_per_s: got "
+                        "'', expected what ddlbench-eq-5.1 needs; each is a column of the header"));
   EXPECT_THAT(row("A,two,linear,speed_up,3,tests,4"), HasSubstr("use: got 'tests'"));
   EXPECT_THAT(row("A,two,linear,speed_up,three,test,4"), HasSubstr("t.csv:3: value: got 'three', expected a number"));
   EXPECT_THAT(row("A,two,linear,speed_up,3x,test,4"), HasSubstr("value: got '3x'"));
@@ -79,6 +86,15 @@ TEST(ReadFacts, RefusesWrongRows) {
   EXPECT_THAT(row("A,two,linear,speed_up,3,test,1e10"), HasSubstr("whole number up to 1000000000"));
   EXPECT_THAT(row("A,one,linear,speed_up,3,test,4"),
               HasSubstr("t.csv:3: row: got 'one', expected one row of this name"));
+}
+
+TEST(ReadFacts, TheGuideTellsWhatEachModelNeeds) {
+  const std::string guide = read_text(VALIDATION_GUIDE);
+  for (const FactModel& model : fact_models()) {
+    std::vector<std::string> needs;
+    for (const std::string_view column : model.needs) needs.push_back(fmt::format("`{}`", column));
+    EXPECT_THAT(guide, HasSubstr(fmt::format("\n| `{}` | {} |\n", model.name, fmt::join(needs, ", "))));
+  }
 }
 
 TEST(ReadFacts, RefusesFilesThatJudgeNothing) {

@@ -59,20 +59,25 @@ int hosts_of(const MachineInfo& machine, const Case& spec) {
   return spec.np / each + (spec.np % each > 0 ? 1 : 0);
 }
 
-Costs data_sheet_costs_of(const Case& spec, const MachineInfo& machine, const Sizes& sizes, const RateFactors& faster) {
+Costs data_sheet_costs_of(const Case& spec, const MachineInfo& machine, const Sizes& sizes) {
+  return data_sheet_costs_of(spec, machine, sizes, {}, machine);
+}
+
+Costs data_sheet_costs_of(const Case& spec, const MachineInfo& machine, const Sizes& sizes, const RateFactors& faster,
+                          const MachineInfo& known) {
   Costs costs = data_sheet_costs(machine, sizes, faster);
-  if (spec.device == DeviceKind::cpu && (spec.tp > 1 || hosts_of(machine, spec) > 1))
-    costs.time = spread_times(std::move(costs.time), machine, spec);
+  if (spec.device == DeviceKind::cpu && (spec.tp > 1 || hosts_of(known, spec) > 1))
+    costs.time = spread_times(std::move(costs.time), known, spec, cores_of(machine));
   if (spec.device == DeviceKind::cuda && spec.comm == CommKind::nccl)
     costs.time = exclusive_times(std::move(costs.time));
   return costs;
 }
 
-std::unique_ptr<const TimeModel> spread_times(std::unique_ptr<const TimeModel> of_a_host, const MachineInfo& machine,
-                                              const Case& spec) {
-  const int each = std::min(ranks_per_host(machine, spec), spec.np);
-  return std::make_unique<SpreadTimes>(std::move(of_a_host), each, counted(hosts_of(machine, spec), "host"),
-                                       fmt::format(" of {} cores, {} ranks on each", cores_of(machine), each));
+std::unique_ptr<const TimeModel> spread_times(std::unique_ptr<const TimeModel> of_a_host, const MachineInfo& known,
+                                              const Case& spec, int cores) {
+  const int each = std::min(ranks_per_host(known, spec), spec.np);
+  return std::make_unique<SpreadTimes>(std::move(of_a_host), each, counted(hosts_of(known, spec), "host"),
+                                       fmt::format(" of {} cores, {} ranks on each", cores, each));
 }
 
 }  // namespace parabench::analytic

@@ -34,7 +34,9 @@ class ChangedTimes final : public TimesOf {
     }
     parts.compute /= what_if_.device.flops;
     parts.memory /= what_if_.device.memory;
-    return turns(plan, busy_ranks) * parts;
+    // The others wait for memory, not for a core.
+    const bool computes = plan::is_pass(op.kind) || plan::is_of_compression(op.kind);
+    return computes ? turns(plan, busy_ranks) * parts : parts;
   }
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     const double before = base_.seconds(plan, rank, op, busy_ranks);

@@ -142,6 +142,8 @@ std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const Tim
   const std::string from = "simulated timeline, mean over the steady steps";
   list.add("step_forward" + on, b.forward, "s", "sum of its forwards in a step", from);
   list.add("step_backward" + on, b.backward, "s", "sum of its backwards in a step", from);
+  if (b.recompute > 0)
+    list.add("step_recompute" + on, b.recompute, "s", "sum of its forwards that run again in a step", from);
   list.add("step_update" + on, b.update, "s",
            plan::uses(plan, plan::OpKind::norms) ? "sum of its updates, and of the norms that they read, in a step"
            : plan.averaging.every > 0            ? "sum of its updates and averages in a step"
@@ -153,6 +155,7 @@ std::vector<Term> terms_of(const plan::Plan& plan, const Sizes& sizes, const Tim
   list.add("step_communication_exposed" + on, b.communication_exposed, "s",
            "waiting after the awaited operation has ended elsewhere", from);
   list.add("step_bubble" + on, b.bubble, "s", "waiting before the awaited operation has ended elsewhere", from);
+  if (b.data_wait > 0) list.add("step_data_wait" + on, b.data_wait, "s", "waiting for samples", from);
   double bubbles = 0;
   for (const RankPredicted& r : ranks) bubbles += r.breakdown_s.bubble;
   const double mean_bubble = bubbles / static_cast<double>(ranks.size());

@@ -106,7 +106,7 @@ void add_options(CLI::App& app, AdviseOptions& options) {
       ->type_name("KEY:VALUE/...");
   app.add_option("--hardware", options.hardware, "Advise for the machine of a data sheet, as predict --hardware")
       ->type_name("FILE|NAME");
-  add_hosts(app, options.hosts);
+  add_hosts(app, options.hosts, true);
   add_integer(app, "--rows", options.rows, 1,
               "Rows of the text at least: what nothing else is both faster and smaller than is always there");
   add_choice(app, "--format", options.format,
@@ -155,7 +155,7 @@ ExitCode give_advice(const AdviseOptions& options, const Start& start) {
     if (one.is_simulated) dates.push_back(one.calibrated_on);
   note_age(dates, file, start.progress);
   if (!advice.gap.empty()) start.progress.note(fmt::format("the data sheet predicts: {}", advice.gap));
-  if (const auto unknown = unknown_network(knowledge, placement_of(knowledge, question.spec));
+  if (const auto unknown = unknown_network(knowledge, question.spec);
       advice.fitting.front().cost_source == "data-sheet" && !unknown.empty())
     start.progress.note(unknown);
   return options.best > 0 ? run_best(options, advice, start) : ExitCode::ok;

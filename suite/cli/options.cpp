@@ -100,11 +100,12 @@ void add_calibration(CLI::App& app, std::string& path) {
   add_part(app, option_of_run("--calibration"), path, &RunOptions::calibration);
 }
 
-void add_hosts(CLI::App& app, int& hosts) {
-  add_integer(
-      app, "--hosts", hosts, 1,
-      "Hosts among which consecutive ranks are divided evenly: hosts like this one, from a calibration of ranks "
-      "that lay so, or those of --hardware; default: 1, of a data sheet's GPUs as many as ranks fill");
+void add_hosts(CLI::App& app, int& hosts, bool by_hardware) {
+  add_integer(app, "--hosts", hosts, 1,
+              fmt::format("Hosts among which consecutive ranks are divided evenly: hosts like this one, from a "
+                          "calibration of ranks that lay so{}",
+                          by_hardware ? ", or those of --hardware" : "") +
+                  "; default: one, or as many as ranks fill");
   app.get_option("--hosts")->default_str("");
 }
 

@@ -57,7 +57,7 @@ void add_options(CLI::App& app, PlanOptions& options) {
   add_integer(app, "--warmup", options.warmup, 0, "Steps before the timed ones of an asynchronous window");
   add_calibration(app, options.calibration);
   add_emulation(app, options.emulated);
-  add_hosts(app, options.hosts);
+  add_hosts(app, options.hosts, false);
 }
 
 ExitCode print_plan(const PlanOptions& options, const Start& start) {
@@ -72,11 +72,9 @@ ExitCode print_plan(const PlanOptions& options, const Start& start) {
   const Forecast forecast = make_forecast(subject, knowledge, options.warmup, options.steps);
   if (options.costs == PlanCosts::calibrated) {
     note_age({calibrated_on(forecast.predicted)}, file, start.progress);
-    if (!forecast.gap.empty()) {
-      start.progress.note(forecast.gap);
-    } else if (forecast.cost_source == "data-sheet") {
+    if (!forecast.gap.empty()) start.progress.note(forecast.gap);
+    if (forecast.cost_source == "data-sheet" && (forecast.gap.empty() || !knowledge.calibration))
       start.progress.note("no calibration of this machine for this case: times are from the data sheet");
-    }
   }
   const analytic::Costs costs =
       options.costs == PlanCosts::unit ? analytic::unit_costs() : make_costs(subject, knowledge, forecast.cost_source);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -86,6 +87,12 @@ std::string too_large_for_gpus(const analytic::MachineInfo& machine, const Case&
                      human_bytes(static_cast<double>(gpu->memory_bytes)));
 }
 
+/// Of a sweep's many cases the first of which something is true.
+struct Noted {
+  std::string first;
+  int cases = 0;
+};
+
 }  // namespace
 
 void add_options(CLI::App& app, PredictOptions& options) {
@@ -124,7 +131,7 @@ void add_options(CLI::App& app, PredictOptions& options) {
   add_schedule(app, options.schedule);
   add_calibration(app, options.calibration);
   add_emulation(app, options.emulated);
-  add_hosts(app, options.hosts);
+  add_hosts(app, options.hosts, true);
 }
 
 void check(const PredictOptions& options) { check_target(options.hardware, options.calibration); }
@@ -144,8 +151,8 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   set_hosts(knowledge, options.hosts);
 
   Output output(options.format.value_or(sweeps ? PredictFormat::csv : PredictFormat::text), setting, start.out);
-  std::vector<std::string> guessed;
-  std::vector<std::string> dates;
+  std::vector<std::string> guessed, dates;
+  std::map<std::string, Noted> of_sweep;
   for (const SelectedCase& chosen : cases) {
     Prediction prediction{.chosen = chosen, .outlook = {}, .reason = ""};
     try {
@@ -155,8 +162,14 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
       if (is_guessed) guessed.push_back(chosen.id);
       dates.push_back(calibrated_on(prediction.outlook->forecast.predicted));
       const Forecast& forecast = prediction.outlook->forecast;
-      for (const std::string& noted : {forecast.gap, too_large_for_gpus(machine, chosen.spec, forecast.predicted)})
-        if (!noted.empty() && !sweeps) start.progress.note(fmt::format("{}: {}", chosen.id, noted));
+      const auto note_it = [&](const std::string& kind, const std::string& what) {
+        if (what.empty()) return;
+        const std::string note = fmt::format("{}: {}", chosen.id, what);
+        if (!sweeps) start.progress.note(note);
+        ++of_sweep.try_emplace(kind, Noted{note}).first->second.cases;
+      };
+      note_it(forecast.gap, forecast.gap);
+      note_it("memory", too_large_for_gpus(machine, chosen.spec, forecast.predicted));
     } catch (const Error& error) {
       if (!sweeps) throw;
       prediction.reason = error.what();
@@ -164,6 +177,10 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
     output.add(prediction);
   }
   output.finish();
+  for (const auto& [kind, noted] : of_sweep)
+    if (sweeps)
+      start.progress.note(noted.first +
+                          (noted.cases > 1 ? fmt::format(" (the first of {} such cases)", noted.cases) : ""));
   note_age(dates, file, start.progress);
   if (!guessed.empty() && setting.hardware.empty())
     start.progress.note(

@@ -89,11 +89,14 @@ std::vector<Alike> lines_of(const std::vector<RankPredicted>& ranks) {
 }
 
 void print_ranks(const Predicted& predicted, std::ostream& out) {
-  const bool recomputes =
-      std::ranges::any_of(predicted.ranks, [](const RankPredicted& rank) { return rank.breakdown_s.recompute > 0; });
-  const auto recomputed = [&](const std::string& cell) { return recomputes ? fmt::format(" {:>10}", cell) : ""; };
-  fmt::print(out, "\n  {:>4} {:>10} {:>10}{} {:>10} {:>10} {:>10} {:>10}  memory at its peak\n", "rank", "forward",
-             "backward", recomputed("recompute"), "update", "exposed", "bubble", "peak");
+  const auto if_any = [&](double Breakdown::*part) {
+    const bool is_there =
+        std::ranges::any_of(predicted.ranks, [&](const RankPredicted& rank) { return rank.breakdown_s.*part > 0; });
+    return [=](const std::string& cell) { return is_there ? fmt::format(" {:>10}", cell) : ""; };
+  };
+  const auto recomputed = if_any(&Breakdown::recompute), waited = if_any(&Breakdown::data_wait);
+  fmt::print(out, "\n  {:>4} {:>10} {:>10}{} {:>10} {:>10} {:>10}{} {:>10}  memory at its peak\n", "rank", "forward",
+             "backward", recomputed("recompute"), "update", "exposed", "bubble", waited("data wait"), "peak");
   for (const auto& [first, count] : lines_of(predicted.ranks)) {
     const RankPredicted& rank = *first;
     const Breakdown& b = rank.breakdown_s;
@@ -105,10 +108,11 @@ void print_ranks(const Predicted& predicted, std::ostream& out) {
       }
     }
     if (count > 1) parts += fmt::format("; {} ranks alike", count);
-    fmt::print(out, "  {:>4} {:>10} {:>10}{} {:>10} {:>10} {:>10} {:>10}  {}\n", rank.rank.value,
+    fmt::print(out, "  {:>4} {:>10} {:>10}{} {:>10} {:>10} {:>10}{} {:>10}  {}\n", rank.rank.value,
                human_seconds(b.forward), human_seconds(b.backward), recomputed(human_seconds(b.recompute)),
                human_seconds(b.update), human_seconds(b.communication_exposed), human_seconds(b.bubble),
-               human_bytes(static_cast<double>(rank.peak_memory.total_counted())), parts);
+               waited(human_seconds(b.data_wait)), human_bytes(static_cast<double>(rank.peak_memory.total_counted())),
+               parts);
   }
 }
 
@@ -129,7 +133,8 @@ void print_terms(const Prediction& prediction, std::ostream& out) {
   const std::optional<Predicted>& changed = prediction.outlook->changed;
   using Row = std::vector<std::string>;
   std::vector<Row> rows;
-  for (const Term& term : prediction.outlook->forecast.predicted.terms) {
+  const std::vector<Term>& terms = prediction.outlook->forecast.predicted.terms;
+  for (const Term& term : terms) {
     Row& row = rows.emplace_back(Row{"  " + term.name, human(term, term.value)});
     if (changed) {
       const auto found = std::ranges::find(changed->terms, term.name, &Term::name);
@@ -139,6 +144,11 @@ void print_terms(const Prediction& prediction, std::ostream& out) {
     }
     row.push_back(fmt::format("{} {}", term.formula, origin(term)));
   }
+  // As waiting for samples, which may only begin with the change.
+  for (const Term& term : changed ? changed->terms : std::vector<Term>())
+    if (std::ranges::find(terms, term.name, &Term::name) == terms.end())
+      rows.push_back(
+          {"  " + term.name, "-", human(term, term.value), "-", fmt::format("{} {}", term.formula, origin(term))});
   rows = without_alike_stages(rows);
   const Row headings = changed ? Row{"  terms", "base", "what-if", "ratio", ""} : Row{"  terms", "", ""};
   std::vector<std::size_t> widths(headings.size());

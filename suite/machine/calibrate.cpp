@@ -88,7 +88,7 @@ AddedLaunch added(const std::string& id, const analytic::Calibration& launch, Ca
 }
 
 /// With replicas=auto, of a case: each may change the plan, which then needs other groups.
-constexpr int most_launches = 3;
+constexpr int most_tries = 3;
 
 /// What launches add to.
 struct Measuring {
@@ -132,7 +132,7 @@ bool Measuring::measure(const Prepared& one, int number, Forecast forecast) {
   for (int launches = 1;; ++launches) {
     workplace.progress.phase(number, one.chosen.id, "calibrate");
     if (!launch(one, forecast.plan)) return false;
-    if (launches == most_launches || !plan::plans_widths(one.chosen.spec)) return launches == 1;
+    if (launches == most_tries || !plan::plans_widths(one.chosen.spec)) return launches == 1;
     Forecast next = forecast_of(one, workplace.machine, file.content, placements);
     if (plan::stage_widths(next.plan) == plan::stage_widths(forecast.plan) ||
         is_measured(*one.subject, next, &*file.content))

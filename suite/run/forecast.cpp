@@ -51,9 +51,10 @@ analytic::Costs costs_on(const analytic::MachineInfo& machine, const Subject& su
   analytic::Costs costs;
   if (by_sheet) {
     const analytic::RateFactors faster = what_if ? what_if->device : analytic::RateFactors{};
-    const bool placed = subject.spec.device == DeviceKind::cpu && host_count(placement_of(knowledge, subject.spec)) > 1;
+    const bool placed =
+        subject.spec.device == DeviceKind::cpu && subject.tensor == 1 && !is_spread(knowledge, subject.spec);
     costs = placed ? analytic::data_sheet_costs(machine, sizes, faster)
-                   : analytic::data_sheet_costs_of(all_ranks(subject), machine, sizes, faster);
+                   : analytic::data_sheet_costs_of(all_ranks(subject), machine, sizes, faster, knowledge.machine);
   } else {
     costs = cost_source == "unit" ? analytic::unit_costs(*knowledge.emulated.unit_s)
                                   : analytic::calibrated_costs(*knowledge.calibration, sizes);
@@ -193,7 +194,12 @@ Placement placement_of(const Knowledge& knowledge, const Case& spec) {
   const auto known = knowledge.placements.find(spec.np);
   if (known != knowledge.placements.end()) return known->second;
   if (knowledge.machine.sheet && analytic::measured_device(spec) == DeviceKind::cuda) return {};
-  return in_blocks(spec.np, std::min(knowledge.hosts, spec.np));
+  return in_blocks(spec.np, std::clamp(knowledge.hosts, 1, spec.np));
+}
+
+bool is_spread(const Knowledge& knowledge, const Case& spec) {
+  const bool is_told = knowledge.hosts > 0 || spec.comm == CommKind::threads || knowledge.placements.contains(spec.np);
+  return !is_told && analytic::hosts_of(knowledge.machine, spec) > 1;
 }
 
 void require_memory(const Predicted& predicted, const std::optional<Bytes>& limit, int ranks_of_each) {
@@ -272,7 +278,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
   }
   require_memory(forecast.predicted, subject.spec.memory, subject.tensor);
   if (forecast.gap.empty() && forecast.cost_source == "data-sheet")
-    forecast.gap = unknown_network(knowledge, forecast.plan.placement);
+    forecast.gap = unknown_network(knowledge, subject.spec);
   if (forecast.cost_source == "calibrated") forecast.gap = gap_of(*knowledge.calibration, sizes, forecast.plan);
   return forecast;
 }

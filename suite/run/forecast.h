@@ -22,11 +22,14 @@ struct Knowledge {
   const analytic::Calibration* calibration = nullptr;  ///< nullptr: none
   analytic::EmulatedCosts emulated;                    ///< what emulated devices take instead
   std::map<int, Placement> placements = {};            ///< of cases of so many ranks, as their launcher has it
-  int hosts = 1;  ///< among which consecutive ranks of other cases are divided (set_hosts in hosts_option.h)
+  int hosts = 0;  ///< among which ranks of other cases are divided (set_hosts in hosts_option.h); 0: nothing is said
 };
 /// Where the ranks of a case are: of one whose ranks are threads, or emulate their devices, on one host. Empty, too, of
 /// ranks on the GPUs of a data sheet, which has hosts of its own (sheet_hosts.h).
 Placement placement_of(const Knowledge& knowledge, const Case& spec);
+/// Whether its ranks are taken to be on hosts_of() hosts (spread_times.h), which no network joins: processors have to
+/// compute for more of them than a host holds, and nothing says where they are.
+bool is_spread(const Knowledge& knowledge, const Case& spec);
 
 struct Forecast {
   plan::Plan plan;

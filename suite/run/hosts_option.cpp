@@ -2,18 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "analytic/calibration/calibration.h"
+#include "analytic/costs/spread_times.h"
 #include "base/counted.h"
 #include "base/error.h"
 
 namespace parabench::suite {
 
 void set_hosts(Knowledge& knowledge, int hosts) {
-  knowledge.hosts = std::max(1, hosts);
+  knowledge.hosts = hosts;
   if (knowledge.machine.sheet) knowledge.machine.sheet->hosts = hosts;
 }
 
@@ -47,8 +47,14 @@ void check_hosts(const Case& spec, int hosts, const analytic::MachineInfo& machi
            fmt::format("try --hosts {}", least));
 }
 
-std::string unknown_network(const Knowledge& knowledge, const Placement& placement) {
-  if (host_count(placement) < 2 || knowledge.machine.sheet) return "";
+std::string unknown_network(const Knowledge& knowledge, const Case& spec) {
+  const auto& sheet = knowledge.machine.sheet;
+  const bool spread = is_spread(knowledge, spec);
+  if (!spread && (sheet || host_count(placement_of(knowledge, spec)) < 2)) return "";
+  if (spread && sheet && sheet->network)
+    return fmt::format(
+        "messages and sums between hosts take what they take within one; --hosts {} takes the network of hardware {}",
+        analytic::hosts_of(knowledge.machine, spec), sheet->name);
   return "no network is known: messages and sums between hosts take what they take within one";
 }
 

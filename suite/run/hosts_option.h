@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/case.h"
-#include "base/placement.h"
 #include "suite/run/forecast.h"
 
 namespace parabench::suite {
@@ -18,7 +17,7 @@ void set_hosts(Knowledge& knowledge, int hosts);
 /// joins, more hosts than ranks, but for a rank alone, and hosts that would have fewer GPUs than ranks.
 void check_hosts(const Case& spec, int hosts, const analytic::MachineInfo& machine);
 
-/// What stands in where ranks are on several hosts and a data sheet knows no network that joins them; "" else.
-std::string unknown_network(const Knowledge& knowledge, const Placement& placement);
+/// What stands in where ranks are on several hosts, and no network between them is known or taken; "" else.
+std::string unknown_network(const Knowledge& knowledge, const Case& spec);
 
 }  // namespace parabench::suite

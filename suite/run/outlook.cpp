@@ -60,7 +60,7 @@ std::optional<Outlook> shortened(const Subject& subject, const Knowledge& knowle
   const analytic::Costs costs = make_costs(subject, knowledge, forecast.cost_source);
   if (costs.time->cores() > 0 || spec.recompute == Recompute::automatic) return std::nullopt;
   forecast.gap = knowledge.calibration ? "the data sheet predicts: these ranks were not calibrated"
-                                       : unknown_network(knowledge, placement);
+                                       : unknown_network(knowledge, spec);
   const plan::Profile profile = profile_of(subject, sizes, knowledge);
   const auto predict_by = [&](const auto& predicted_by) {
     forecast.predicted = predicted_by(costs);
@@ -142,11 +142,13 @@ std::optional<Outlook> tensor_outlook(const Subject& subject, const Knowledge& k
   analytic::require_room(knowledge.machine, subject.spec);
   Knowledge unmeasured = knowledge;  // layers are measured whole
   unmeasured.calibration = nullptr;
+  unmeasured.hosts = 1;  // where ranks are follows from all of them, not from the shard's
   std::optional<Outlook> outlook = outlook_of_shard(shard, unmeasured);
   if (!outlook) return std::nullopt;
   outlook->has_plan = false;
   Forecast& forecast = outlook->forecast;
-  if (knowledge.calibration) forecast.gap = "the data sheet predicts: layers were measured whole";
+  forecast.gap = knowledge.calibration ? "the data sheet predicts: layers were measured whole"
+                                       : unknown_network(knowledge, subject.spec);
   const auto finish = [&](Predicted& predicted, const OptionalWhatIf& changes) {
     const auto [time, memory] = make_costs(shard, unmeasured, forecast.cost_source, changes);
     predicted.terms.push_back(analytic::tensor_term(*time, shard.spec, shard.model, shard.tensor));

@@ -47,13 +47,19 @@ std::string missing_gpu_memory(const Forecast& forecast, const std::vector<resul
   return "";
 }
 
-/// What the kernel has to find for the processes of the fullest host together; nullopt where it is not predicted.
-std::optional<double> resident_bytes_of_host(const Forecast& forecast) {
+/// Whether it is predicted what the kernel has to find for the processes.
+bool knows_resident(const Predicted& predicted) {
+  return std::ranges::all_of(predicted.ranks, [](const RankPredicted& rank) { return rank.peak_memory.resident > 0; });
+}
+
+/// What the ranks of the fullest host need together, of their counted memory where no more is known.
+double bytes_of_host(const Forecast& forecast, bool resident) {
   const Placement& placement = forecast.plan.placement;
   std::vector<double> hosts(static_cast<std::size_t>(host_count(placement)));
   for (const RankPredicted& rank : forecast.predicted.ranks) {
-    if (rank.peak_memory.resident == 0) return std::nullopt;
-    hosts[static_cast<std::size_t>(host_of(placement, rank.rank))] += static_cast<double>(rank.peak_memory.resident);
+    const MemoryUsage& memory = rank.peak_memory;
+    hosts[static_cast<std::size_t>(host_of(placement, rank.rank))] +=
+        static_cast<double>(resident ? memory.resident : memory.total_counted());
   }
   return std::ranges::max(hosts);
 }
@@ -62,9 +68,9 @@ std::string missing_memory(const Forecast& forecast, const PrepareOptions& optio
                            const analytic::MachineInfo& machine) {
   if (is_emulated(forecast.plan.spec)) return "";
   if (forecast.plan.spec.device != DeviceKind::cuda) {
-    const std::optional<double> resident = resident_bytes_of_host(forecast);
-    return exceeds(resident.value_or(total_bytes(forecast.predicted)), resident ? "resident memory" : "memory",
-                   machine.memory_bytes, "this host");
+    const bool resident = knows_resident(forecast.predicted);
+    return exceeds(bytes_of_host(forecast, resident), resident ? "resident memory" : "memory", machine.memory_bytes,
+                   "this host");
   }
   const auto& gpu = options.capabilities.gpu;
   return gpu && !gpu->gpus.empty() ? missing_gpu_memory(forecast, gpu->gpus, options.one_host) : "";

@@ -52,7 +52,7 @@ constexpr std::array<Figure, 6> figures{{
      [](WhatIf& w, const Change& c) { w.device.flops = c.factor; }},
     {"memory", "its bandwidth", "", nullptr, nullptr, [](const WhatIf& w) { return Change{.factor = w.device.memory}; },
      [](WhatIf& w, const Change& c) { w.device.memory = c.factor; }},
-    {"cores", "of the host, for device:cpu", "a number of cores", read_count, print_number,
+    {"cores", "of each host, for device:cpu", "a number of cores", read_count, print_number,
      [](const WhatIf& w) { return w.cores; }, [](WhatIf& w, const Change& c) { w.cores = c; }},
     {"uplink", "of the racks of --hardware, the rate", "", nullptr, nullptr,
      [](const WhatIf& w) { return Change{.factor = w.uplink}; },
@@ -66,7 +66,8 @@ constexpr auto names = [] {
 }();
 
 /// Beyond these the arithmetic of times has no digits left.
-bool is_sensible(double value) { return value >= 1e-15 && value <= 1e18; }
+constexpr double least = 1e-15, most = 1e18;
+bool is_sensible(double value) { return value >= least && value <= most; }
 
 std::optional<double> factor_of(std::string_view text) {
   double factor = 0;
@@ -77,8 +78,8 @@ std::optional<double> factor_of(std::string_view text) {
 
 Change read_change(const Figure& figure, std::string_view text) {
   const std::string subject = fmt::format("{} {}", option, figure.name);
-  const std::string expected =
-      fmt::format("a factor above 0 such as x2{}{}", figure.values.empty() ? "" : ", or ", figure.values);
+  const std::string expected = fmt::format("a factor from {:g} to {:g} such as x2{}{}", least, most,
+                                           figure.values.empty() ? "" : ", or ", figure.values);
   if (text.starts_with('x')) {
     const auto factor = factor_of(text.substr(1));
     if (!factor) throw usage_error(subject, text, expected);

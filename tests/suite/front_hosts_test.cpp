@@ -11,6 +11,7 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string copies = "mlp[layers=4]/cifar10-synthetic/data-parallel/np:4/batch:16";
 const std::string on_gpus = "vgg16/imagenet-synthetic/data-parallel/np:8/batch:8/device:cuda";
@@ -89,6 +90,33 @@ TEST_F(HostsTest, OfASheetHaveItsGpusAndItsNetwork) {
   std::ofstream(path("alone.json")) << sheet;
   EXPECT_THAT(refusal({"predict", on_gpus, "--hardware", "alone.json"}), HasSubstr("no network to further hosts"));
   EXPECT_THAT(refusal({"predict", copies, "--hardware", "alone.json"}), HasSubstr("no network to further hosts"));
+}
+
+TEST_F(HostsTest, OfMoreProcessorsThanOneHoldsAreToldToWantTheNetwork) {
+  json sheet = json::parse(run({"list", "--hardware", "--json"}).out)[0];
+  sheet.erase("gpus");
+  sheet["host"]["cores"] = 2;
+  sheet["network"] = {{"nics", 1}, {"bytes_per_s", 1e8}, {"latency_s", 1e-5}};
+  std::ofstream(path("joined.json")) << sheet;
+  sheet.erase("network");
+  std::ofstream(path("alone.json")) << sheet;
+  const std::string many = "mlp[layers=4]/cifar10-synthetic/data-parallel/np:24/batch:48";
+  const auto on = [&](const std::string& hardware, std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"predict", many, "--hardware", hardware};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  EXPECT_THAT(on("alone.json").out, HasSubstr("12 hosts of 2 cores, 2 ranks on each"));
+  EXPECT_THAT(on("alone.json").err, HasSubstr("no network is known"));
+  EXPECT_THAT(on("joined.json").err, HasSubstr("--hosts 12 takes the network of hardware h100-sxm"));
+  const Outcome placed = on("joined.json", {"--hosts", "12"});
+  EXPECT_THAT(placed.out, HasSubstr("24 ranks on 12 hosts"));
+  EXPECT_THAT(placed.err, Not(HasSubstr("within one")));
+  const Outcome here = on("alone.json", {"--hosts", "1"});
+  EXPECT_THAT(here.out, Not(HasSubstr(" hosts")));
+  EXPECT_THAT(here.err, Not(HasSubstr("within one")));
+  EXPECT_GT(step_s(many, {"--hardware", "alone.json", "--hosts", "1"}), step_s(many, {"--hardware", "alone.json"}))
+      << "they share two cores";
 }
 
 TEST_F(HostsTest, OfProcessorsShareUplinksThatTermsName) {

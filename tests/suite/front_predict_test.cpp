@@ -109,6 +109,20 @@ TEST_F(PredictTest, ARankThatNoGpuHoldsIsNoted) {
   EXPECT_THAT(noted("1024"), Not(HasSubstr("GPU memory")));
 }
 
+TEST_F(PredictTest, OfASweepTheFirstCaseThatNoGpuHoldsIsNotedWithTheirNumber) {
+  const auto swept = [&](const std::string& values) {
+    return run({"predict", "mlp[layers=8,hidden=1024]/cifar10-synthetic/sequential/np:1/batch:32/device:cuda",
+                "--hardware", "h100-sxm", "--sweep", "model=" + values})
+        .err;
+  };
+  const std::string fits = "mlp[layers=8]", large = "mlp[layers=8,hidden=65536]", larger = "mlp[layers=9,hidden=65536]";
+  EXPECT_THAT(swept(fits), Not(HasSubstr("GPU memory")));
+  EXPECT_THAT(swept(fits + "," + large),
+              AllOf(HasSubstr(large), HasSubstr(" of GPU memory, "), Not(HasSubstr("first of"))));
+  const std::string both = swept(large + "," + larger);
+  EXPECT_THAT(both, AllOf(HasSubstr(large), HasSubstr(" (the first of 2 such cases)"), Not(HasSubstr(larger))));
+}
+
 TEST_F(PredictTest, ASheetOfOnesOwnIsAFile) {
   json sheet = json::parse(run({"list", "--hardware", "--json"}).out)[0];
   sheet["name"] = "mine";

@@ -86,7 +86,7 @@ TEST(TimesOf, HostsOfTheirOwnShareNoCoresAndLoadForTheirRanksAlone) {
   expected.load_s = 4 * 2;
   expected.assumption = "a machine, hosts of 2 cores, 2 ranks on each";
   expected.link_assumption = "a network, 32 hosts of 2 cores, 2 ranks on each";
-  EXPECT_EQ(told(*spread_times(base(), {.cores = 2}, case_of("data-parallel", 64, 64))), expected);
+  EXPECT_EQ(told(*spread_times(base(), {.cores = 2}, case_of("data-parallel", 64, 64), 2)), expected);
 }
 
 TEST(TimesOf, AGivenLinkIsNoneOfTheMachine) {

@@ -90,6 +90,8 @@ TEST(WhatIf, RanksTakeTurnsOnTheCoresThatThereAre) {
       changed_times(std::make_unique<AllParts>(2, "data-sheet"), {.cores = {.value = 64}}, Sizes(chain(4)));
   EXPECT_DOUBLE_EQ(of_data_sheet->seconds(plan, Rank(0), forward, 2), 31) << "which knows of no such turns";
   EXPECT_DOUBLE_EQ(seconds({.value = 1}, 4), 2 * 31);
+  const plan::Op update = plan::update(SegmentId(0), 1, StepId(0), VersionId(0));
+  EXPECT_DOUBLE_EQ(changed({.cores = {.value = 1}})->seconds(plan, Rank(0), update, 4), 31) << "it waits for memory";
   EXPECT_DOUBLE_EQ(seconds({.factor = 1.5}, 4), 31 * (4.0 / 3) / 2);
   EXPECT_EQ(changed({.cores = {.factor = 1.5}})->cores(), 3);
   EXPECT_EQ(changed({.cores = {.factor = .01}})->cores(), 1);

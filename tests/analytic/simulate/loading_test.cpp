@@ -1,12 +1,16 @@
 #include "analytic/simulate/loading.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "analytic/costs/costs.h"
 #include "analytic/simulate/predict.h"
+#include "analytic/simulate/step_parts.h"
 #include "tests/analytic/fixtures.h"
 
 namespace parabench::analytic {
@@ -54,6 +58,31 @@ TEST(Loading, ServersReadNothing) {
   Case spec = case_of("parameter-server", 3, 4);
   const std::vector<double> seconds = loading_s(test_plan(spec, 2), LoadedTimes(1));
   EXPECT_EQ(std::ranges::count(seconds, 0.0), 1);
+}
+
+TEST(Loading, TermsOfTheBusiestRankAddUpToTheStep) {
+  plan::Plan again = test_plan(
+      [] {
+        Case spec = case_of("gpipe", 2, 4);
+        spec.recompute = Recompute::all;
+        return spec;
+      }(),
+      2);
+  for (const double load_s : {0.0, 10.0}) {
+    for (const plan::Plan& plan : {gpipe(2, 4), again}) {
+      const Predicted p = predicted(plan, 2, load_s);
+      double sum = 0;
+      std::set<std::string> parts;
+      for (const Term& term : p.terms) {
+        if (!term.name.ends_with(fmt::format("[busiest rank {}]", busiest_rank(p.ranks).value))) continue;
+        sum += term.value;
+        parts.insert(term.name.substr(0, term.name.find('[')));
+      }
+      EXPECT_NEAR(sum, p.step_time_s, 1e-9);
+      EXPECT_EQ(parts.contains("step_recompute"), plan.spec.recompute == Recompute::all);
+      EXPECT_EQ(parts.contains("step_data_wait"), load_s > 0);
+    }
+  }
 }
 
 TEST(Loading, AStepTakesAsLongAsTheSlowestLoader) {

@@ -285,5 +285,21 @@ TEST(PredictAtScale, RanksOnHostsOfTheirOwnTakeWhatTheyTakeWithTheirHostBusy) {
   EXPECT_EQ(data_sheet_costs_of(spec, machine, Sizes(chain(3))).time->cores(), 2);
 }
 
+TEST(PredictAtScale, HostsThatGetOtherCoresKeepTheirRanks) {
+  const MachineInfo known{.cores = 2, .frequency_hz = 2e9, .vector_bits = 256};
+  const auto with = [&](int cores, int np) {
+    MachineInfo changed = known;
+    changed.cores = cores;
+    return data_sheet_costs_of(case_of("data-parallel", np, np), changed, Sizes(chain(3)), {}, known).time;
+  };
+  const plan::Plan plan = test_plan(case_of("data-parallel", 24, 24), 3);
+  const plan::Op op = plan.ranks[0].compute().front();
+  const auto seconds = [&](int cores) { return with(cores, 24)->seconds(plan, Rank(0), op, 24); };
+  EXPECT_EQ(with(4, 24)->assumption(plan), "hosts of 4 cores, 2 ranks on each") << "not one that holds all 24";
+  EXPECT_LE(seconds(4), seconds(2));
+  EXPECT_LT(seconds(2), seconds(1)) << "two ranks share the core of each host";
+  EXPECT_EQ(with(1, 16)->cores(), 1) << "which one host of two cores held";
+}
+
 }  // namespace
 }  // namespace parabench::analytic

@@ -62,13 +62,18 @@ ExitCode run_pass(const AccuracyOptions& options, const std::vector<SelectedCase
 }
 
 /// A pass that has ended is not run again, whatever it lacks: it is one file, predicted from one calibration.
-void note_missing(const results::ResultsFile& file, int pass, const std::vector<SelectedCase>& chosen,
-                  Progress& progress) {
+/// Throws usage_error where it lacks all.
+void note_missing(const results::ResultsFile& file, const std::string& folder, int pass,
+                  const std::vector<SelectedCase>& chosen, Progress& progress) {
   const auto is_there = [&](const SelectedCase& one) {
     return std::ranges::find(file.records, one.id, &results::Record::id) != file.records.end();
   };
   const auto there = std::ranges::count_if(chosen, is_there);
   if (there == std::ssize(chosen)) return;
+  if (there == 0)
+    throw usage_error("--out", folder,
+                      fmt::format("a folder whose passes hold some of the {} chosen cases", chosen.size()),
+                      "name the cases that it holds, or another folder; --judge judges what is there");
   progress.note(fmt::format("pass {} holds {} of the {} chosen cases; choose another folder with --out for the rest",
                             pass, there, chosen.size()));
 }
@@ -83,7 +88,7 @@ std::vector<int> open_passes(const AccuracyOptions& options, const std::vector<S
     const std::string file = pass_file(options.out.front(), pass);
     const bool has_ended = fs::exists(file) && !fs::exists(journal_folder(file));
     if (fs::exists(file)) files.push_back(results::read_results(file));
-    if (has_ended) note_missing(files.back(), pass, chosen, progress);
+    if (has_ended) note_missing(files.back(), options.out.front(), pass, chosen, progress);
     if (!has_ended) open.push_back(pass);
   }
   if (open.empty()) return open;
@@ -212,7 +217,7 @@ ExitCode judge_accuracy(const AccuracyOptions& options, const Start& start) {
   if (cases.empty() && code == ExitCode::ok)
     throw Error(ExitCode::nothing_matched, "accuracy", fmt::format("{}", fmt::join(options.out, ", ")),
                 options.selection.empty() ? "passes with a case that counts" : "passes in which a chosen case counts",
-                to_type(fmt::format("report {} shows what they hold, and why a case does not count",
+                to_type(fmt::format("report {} --out report shows what they hold, and why a case does not count",
                                     pass_file(options.out.front(), 1))));
   const std::vector<Ablation> ablations = judge_again(cases, passes, options.ablate);
   note_closures(cases);

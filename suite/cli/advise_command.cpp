@@ -15,6 +15,7 @@
 #include "suite/advise/advice_text.h"
 #include "suite/advise/candidates.h"
 #include "suite/cli/options.h"
+#include "suite/cli/unexpected_device.h"
 #include "suite/launch/launch.h"
 #include "suite/machine/knowledge.h"
 #include "suite/machine/staleness.h"
@@ -104,8 +105,7 @@ void add_options(CLI::App& app, AdviseOptions& options) {
       ->type_name("BYTES");
   app.add_option("--keys", options.keys, "Keys of all candidates, as ids have them: device:cuda/precision:bf16")
       ->type_name("KEY:VALUE/...");
-  app.add_option("--hardware", options.hardware, "Advise for the machine of a data sheet, as predict --hardware")
-      ->type_name("FILE|NAME");
+  add_hardware(app, options.hardware, "Advise for the machine of a data sheet, as predict --hardware");
   add_hosts(app, options.hosts, true);
   add_integer(app, "--rows", options.rows, 1,
               "Rows of the text at least: what nothing else is both faster and smaller than is always there");
@@ -141,7 +141,7 @@ ExitCode give_advice(const AdviseOptions& options, const Start& start) {
   const auto [machine, file] = target_of(options.hardware, options.run.calibration, start.progress);
   if (options.best > 0) require_calibration_of(known_machine(), file);
   check_hosts(question.spec, options.hosts, machine);
-  note_other_software(file, start.progress);
+  note_doubts(file, start.progress);
   Knowledge knowledge = knowledge_of(machine, file, options.run.emulated);
   set_hosts(knowledge, options.hosts);
   const Advice advice = advise(question, knowledge);
@@ -158,6 +158,8 @@ ExitCode give_advice(const AdviseOptions& options, const Start& start) {
   if (const auto unknown = unknown_network(knowledge, question.spec);
       advice.fitting.front().cost_source == "data-sheet" && !unknown.empty())
     start.progress.note(unknown);
+  if (const std::string device = unexpected_device(machine, question.spec); !device.empty())
+    start.progress.note(device);
   return options.best > 0 ? run_best(options, advice, start) : ExitCode::ok;
 }
 

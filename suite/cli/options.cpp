@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/called.h"
+#include "base/error.h"
 #include "suite/cases/sets.h"
 
 namespace parabench::suite {
@@ -98,6 +99,15 @@ void take_benchmark_flags(RunOptions& options, const std::vector<std::string>& f
 
 void add_calibration(CLI::App& app, std::string& path) {
   add_part(app, option_of_run("--calibration"), path, &RunOptions::calibration);
+}
+
+void add_hardware(CLI::App& app, std::string& hardware, const std::string& help) {
+  const auto read = [&hardware](const std::string& text) {
+    if (text.empty())
+      throw usage_error("--hardware", text, "a file, or the name of a shipped data sheet", "leave it out, or name one");
+    hardware = text;
+  };
+  app.add_option_function<std::string>("--hardware", read, help)->type_name("FILE|NAME");
 }
 
 void add_hosts(CLI::App& app, int& hosts, bool by_hardware) {

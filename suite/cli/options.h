@@ -45,6 +45,8 @@ void take_benchmark_flags(RunOptions& options, const std::vector<std::string>& f
 
 /// --calibration, as run has it.
 void add_calibration(CLI::App& app, std::string& path);
+/// --hardware, for predictions by a data sheet.
+void add_hardware(CLI::App& app, std::string& hardware, const std::string& help);
 /// --hosts, for predictions; 0 where it is not given (set_hosts). `by_hardware`: the command has --hardware.
 void add_hosts(CLI::App& app, int& hosts, bool by_hardware);
 /// --emulate, as run has it.

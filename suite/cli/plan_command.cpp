@@ -62,7 +62,7 @@ void add_options(CLI::App& app, PlanOptions& options) {
 
 ExitCode print_plan(const PlanOptions& options, const Start& start) {
   const auto [machine, file] = target_of("", options.calibration, start.progress);
-  if (options.costs == PlanCosts::calibrated) note_other_software(file, start.progress);
+  if (options.costs == PlanCosts::calibrated) note_doubts(file, start.progress);
   Knowledge knowledge = knowledge_of(machine, file, options.emulated);
   set_hosts(knowledge, options.hosts);
   const Subject subject =
@@ -72,8 +72,9 @@ ExitCode print_plan(const PlanOptions& options, const Start& start) {
   const Forecast forecast = make_forecast(subject, knowledge, options.warmup, options.steps);
   if (options.costs == PlanCosts::calibrated) {
     note_age({calibrated_on(forecast.predicted)}, file, start.progress);
-    if (!forecast.gap.empty()) start.progress.note(forecast.gap);
-    if (forecast.cost_source == "data-sheet" && (forecast.gap.empty() || !knowledge.calibration))
+    for (const std::string& what : {forecast.gap, forecast.network})
+      if (!what.empty()) start.progress.note(what);
+    if (forecast.cost_source == "data-sheet" && forecast.gap.empty())
       start.progress.note("no calibration of this machine for this case: times are from the data sheet");
   }
   const analytic::Costs costs =

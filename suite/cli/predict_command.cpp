@@ -13,6 +13,7 @@
 #include "base/units_text.h"
 #include "suite/cli/options.h"
 #include "suite/cli/predictions.h"
+#include "suite/cli/unexpected_device.h"
 #include "suite/launch/launcher.h"
 #include "suite/machine/knowledge.h"
 #include "suite/machine/staleness.h"
@@ -102,9 +103,8 @@ void add_options(CLI::App& app, PredictOptions& options) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("NAME=CHANGE,...");
-  app.add_option("--hardware", options.hardware,
-                 fmt::format("Predict for the machine of a data sheet: a file in JSON, or one of {}", shipped_names()))
-      ->type_name("FILE|NAME");
+  add_hardware(app, options.hardware,
+               fmt::format("Predict for the machine of a data sheet: a file in JSON, or one of {}", shipped_names()));
   app.add_option(
          "--sweep", options.sweep,
          fmt::format("Every combination of these values of keys, model, dataset or strategy, up to {}, each a "
@@ -146,7 +146,7 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
 
   const auto [machine, file] = target_of(options.hardware, options.calibration, start.progress);
   if (!options.hardware.empty()) setting.hardware = machine.sheet->name;
-  note_other_software(file, start.progress);
+  note_doubts(file, start.progress);
   Knowledge knowledge = knowledge_of(machine, file, options.emulated);
   set_hosts(knowledge, options.hosts);
 
@@ -168,7 +168,10 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
         if (!sweeps) start.progress.note(note);
         ++of_sweep.try_emplace(kind, Noted{note}).first->second.cases;
       };
-      note_it(forecast.gap, forecast.gap);
+      // What cases lack is told by kind, before the colon.
+      note_it(forecast.gap.substr(0, forecast.gap.find(':')), forecast.gap);
+      note_it("network", forecast.network);
+      note_it("device", unexpected_device(machine, chosen.spec));
       note_it("memory", too_large_for_gpus(machine, chosen.spec, forecast.predicted));
     } catch (const Error& error) {
       if (!sweeps) throw;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analytic/calibration/disturbance.h"
 #include "base/called.h"
 #include "base/counted.h"
 #include "base/date.h"
@@ -26,6 +27,23 @@ std::string other_software(const CalibrationFile& file) {
                      software(), to_calibrate(file, "--fresh"));
 }
 
+std::string disturbed_launches(const CalibrationFile& file) {
+  if (!file.content) return "";
+  std::string first;
+  int disturbed = 0;
+  const auto launches = analytic::launches_in(*file.content);
+  for (const analytic::Calibration& launch : launches) {
+    const std::string why = analytic::disturbance(*file.content, launch);
+    if (why.empty()) continue;
+    if (disturbed == 0) first = fmt::format("of {}: {}", launch.date, why);
+    ++disturbed;
+  }
+  if (disturbed == 0) return "";
+  return fmt::format("{} of {} of the calibration {} disturbed ({}{}); {} measures anew", disturbed,
+                     counted(launches.size(), "launch", "launches"), disturbed == 1 ? "was" : "were",
+                     disturbed == 1 ? "" : "the first ", first, to_calibrate(file, "--fresh"));
+}
+
 std::string age_of(const std::vector<std::string>& dates, const CalibrationFile& file, std::chrono::sys_seconds now) {
   const auto is_old = [&](const std::string& date) { return now - parse_utc(date).value_or(now) > calibration_lasts; };
   const auto old = std::ranges::count_if(dates, is_old);
@@ -38,8 +56,9 @@ std::string age_of(const std::vector<std::string>& dates, const CalibrationFile&
       old == 1 ? "" : " or later", to_calibrate(file));
 }
 
-void note_other_software(const CalibrationFile& file, Progress& progress) {
-  if (const std::string note = other_software(file); !note.empty()) progress.note(note);
+void note_doubts(const CalibrationFile& file, Progress& progress) {
+  for (const std::string& note : {other_software(file), disturbed_launches(file)})
+    if (!note.empty()) progress.note(note);
 }
 
 void note_age(const std::vector<std::string>& dates, const CalibrationFile& file, Progress& progress) {

@@ -24,8 +24,11 @@ std::string other_software(const CalibrationFile& file);
 /// than calibration_lasts ago.
 std::string age_of(const std::vector<std::string>& dates, const CalibrationFile& file, std::chrono::sys_seconds now);
 
+/// The same of launches that were disturbed (disturbance.h), as far as the file's other ones tell.
+std::string disturbed_launches(const CalibrationFile& file);
+
 /// Say so: of a file in use, and of the cases that are predicted, now.
-void note_other_software(const CalibrationFile& file, Progress& progress);
+void note_doubts(const CalibrationFile& file, Progress& progress);
 void note_age(const std::vector<std::string>& dates, const CalibrationFile& file, Progress& progress);
 
 }  // namespace parabench::suite

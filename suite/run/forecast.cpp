@@ -277,8 +277,7 @@ Forecast make_forecast(const Subject& subject, const Knowledge& knowledge, int w
     forecast.gap = std::string("the data sheet predicts, since the calibration lacks something: ") + error.what();
   }
   require_memory(forecast.predicted, subject.spec.memory, subject.tensor);
-  if (forecast.gap.empty() && forecast.cost_source == "data-sheet")
-    forecast.gap = unknown_network(knowledge, subject.spec);
+  if (forecast.cost_source == "data-sheet") forecast.network = unknown_network(knowledge, subject.spec);
   if (forecast.cost_source == "calibrated") forecast.gap = gap_of(*knowledge.calibration, sizes, forecast.plan);
   return forecast;
 }

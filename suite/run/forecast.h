@@ -36,7 +36,8 @@ struct Forecast {
   Predicted predicted;
   plan::Durations durations;  ///< of the plan's operations on emulated devices; of others empty
   std::string cost_source;    ///< "calibrated" | "data-sheet" | "unit"
-  std::string gap;            ///< what is not known of the machine for the case and what stands in; "" without a lack
+  std::string gap;            ///< what the calibration lacks for the case and what stands in; "" without a lack
+  std::string network;  ///< what stands in for a network between hosts (unknown_network in hosts_option.h); "" for none
 };
 
 /// The plan (cut, replicated and recomputed by the best known times and bytes; an asynchronous window of warmup +

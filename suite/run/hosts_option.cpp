@@ -51,11 +51,13 @@ std::string unknown_network(const Knowledge& knowledge, const Case& spec) {
   const auto& sheet = knowledge.machine.sheet;
   const bool spread = is_spread(knowledge, spec);
   if (!spread && (sheet || host_count(placement_of(knowledge, spec)) < 2)) return "";
-  if (spread && sheet && sheet->network)
-    return fmt::format(
-        "messages and sums between hosts take what they take within one; --hosts {} takes the network of hardware {}",
-        analytic::hosts_of(knowledge.machine, spec), sheet->name);
-  return "no network is known: messages and sums between hosts take what they take within one";
+  constexpr std::string_view instead = "messages and sums between hosts take what they take within one";
+  if (!spread) return fmt::format("no network is known: {}", instead);
+  const int hosts = analytic::hosts_of(knowledge.machine, spec);
+  const std::string many =
+      fmt::format("more ranks than {} for each core are taken to be on {} hosts", analytic::most_ranks_per_core, hosts);
+  if (!sheet || !sheet->network) return fmt::format("{}, and no network is known: {}", many, instead);
+  return fmt::format("{}: {}; --hosts {} takes the network of hardware {}", many, instead, hosts, sheet->name);
 }
 
 }  // namespace parabench::suite

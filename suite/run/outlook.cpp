@@ -1,5 +1,7 @@
 #include "suite/run/outlook.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -59,8 +61,8 @@ std::optional<Outlook> shortened(const Subject& subject, const Knowledge& knowle
   forecast.cost_source = is_emulated(spec) && knowledge.emulated.unit_s ? "unit" : "data-sheet";
   const analytic::Costs costs = make_costs(subject, knowledge, forecast.cost_source);
   if (costs.time->cores() > 0 || spec.recompute == Recompute::automatic) return std::nullopt;
-  forecast.gap = knowledge.calibration ? "the data sheet predicts: these ranks were not calibrated"
-                                       : unknown_network(knowledge, spec);
+  if (knowledge.calibration) forecast.gap = "the data sheet predicts: these ranks were not calibrated";
+  forecast.network = unknown_network(knowledge, spec);
   const plan::Profile profile = profile_of(subject, sizes, knowledge);
   const auto predict_by = [&](const auto& predicted_by) {
     forecast.predicted = predicted_by(costs);
@@ -86,6 +88,9 @@ std::optional<Outlook> shortened(const Subject& subject, const Knowledge& knowle
 }
 
 Outlook outlook_of(const Subject& subject, const Knowledge& knowledge, const OptionalWhatIf& what_if) {
+  if (const std::int64_t ranks = std::int64_t{subject.spec.np} * subject.tensor; ranks > most_ranks)
+    throw usage_error("np", std::to_string(ranks), fmt::format("at most {}", most_ranks),
+                      fmt::format("try np:{}", most_ranks));
   if (is_large(subject)) {
     if (auto outlook = shortened(subject, knowledge, what_if)) return std::move(*outlook);
   }
@@ -147,8 +152,8 @@ std::optional<Outlook> tensor_outlook(const Subject& subject, const Knowledge& k
   if (!outlook) return std::nullopt;
   outlook->has_plan = false;
   Forecast& forecast = outlook->forecast;
-  forecast.gap = knowledge.calibration ? "the data sheet predicts: layers were measured whole"
-                                       : unknown_network(knowledge, subject.spec);
+  if (knowledge.calibration) forecast.gap = "the data sheet predicts: layers were measured whole";
+  forecast.network = unknown_network(knowledge, subject.spec);
   const auto finish = [&](Predicted& predicted, const OptionalWhatIf& changes) {
     const auto [time, memory] = make_costs(shard, unmeasured, forecast.cost_source, changes);
     predicted.terms.push_back(analytic::tensor_term(*time, shard.spec, shard.model, shard.tensor));

@@ -110,7 +110,11 @@ constexpr std::array options_table{
               .value = "FILE",
               .help = "Calibration file instead of this machine's own",
               .repeated = Repeated::if_given,
-              .read = [](RunOptions& o, Text text) { o.calibration = text; },
+              .read =
+                  [](RunOptions& o, Text text) {
+                    if (text.empty()) throw usage_error("--calibration", text, "a file", "leave it out, or name one");
+                    o.calibration = text;
+                  },
               .text = [](const RunOptions& o) { return o.calibration; },
               .of_communicate = true,
               .of_accuracy = true},

@@ -182,7 +182,7 @@ ExitCode run_chosen(std::vector<SelectedCase> chosen, const RunOptions& options,
   const protocol::Offer capabilities = find_capabilities(workplace);
   check_launches(chosen, workplace.options.launcher, capabilities);
   CalibrationFile file = open_calibration(options.calibration, workplace.machine, false);
-  note_other_software(file, progress);
+  note_doubts(file, progress);
   if (before && before->holds_something()) require_same_run(*before, describe_run(workplace, capabilities, file, argv));
   // What is only verified is predicted as if on one host.
   Placements placements;

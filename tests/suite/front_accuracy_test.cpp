@@ -46,7 +46,7 @@ TEST_F(AccuracyTest, JudgesWhatIsThereForProgramsToo) {
   const Outcome others = run({"accuracy", small + "1f1b/np:2/batch:8", "--out", "acc", "--judge"});
   EXPECT_EQ(others.code, 3);
   EXPECT_THAT(others.err, AllOf(HasSubstr("expected passes in which a chosen case counts"),
-                                HasSubstr("report acc/pass-1.json shows what they hold, and why")));
+                                HasSubstr("report acc/pass-1.json --out report shows what they hold, and why")));
   EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--format", "csv"}).out, StartsWith("id,passes,measured_s,"));
   EXPECT_THAT(run({"accuracy", "--out", "acc", "--judge", "--format", "markdown"}).out,
               AllOf(StartsWith("1 case in up to 1 pass; "), HasSubstr("\n| forecast | 1 | "),
@@ -116,6 +116,17 @@ TEST_F(AccuracyTest, APassWithoutWhatItsPredictionsWereMadeFromIsNamed) {
   const json judged = json::parse(run({"accuracy", "--out", "acc", "--judge", "--format", "json"}).out);
   EXPECT_TRUE(judged["cases"][0]["ddlbench"].is_number()) << "as it was when it ran";
   EXPECT_EQ(judged["cases"][0]["held_out"], nullptr);
+}
+
+TEST_F(AccuracyTest, AFolderOfOtherCasesIsRefused) {
+  ASSERT_EQ(run({"accuracy", gpipe, "--passes", "1", "--out", "acc", "--steps", "5"}).code, 0);
+  const std::size_t before = launches().size();
+  const Outcome outcome = run({"accuracy", sequential, "--passes", "2", "--out", "acc", "--steps", "5"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("--out: got 'acc', expected a folder whose passes hold some of the 1 chosen"),
+                    HasSubstr("--judge judges what is there")));
+  EXPECT_EQ(launches().size(), before);
 }
 
 TEST_F(AccuracyTest, JudgingTakesNoOptionOfRuns) {

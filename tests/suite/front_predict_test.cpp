@@ -109,6 +109,35 @@ TEST_F(PredictTest, ARankThatNoGpuHoldsIsNoted) {
   EXPECT_THAT(noted("1024"), Not(HasSubstr("GPU memory")));
 }
 
+TEST_F(PredictTest, DevicesThatNobodyMayHaveMeantAreNoted) {
+  const std::string on_processors = small + "gpipe/np:2/batch:8", on_a_gpu = on_processors + "/device:cuda";
+  EXPECT_THAT(run({"predict", on_a_gpu}).err,
+              HasSubstr("no GPU known: data sheet of A10; --hardware names another one"));
+  EXPECT_THAT(run({"predict", on_processors, "--hardware", "h100-sxm"}).err,
+              HasSubstr("on the processors of hardware h100-sxm; the key device:cuda takes its GPUs"));
+  EXPECT_THAT(run({"predict", on_a_gpu, "--hardware", "h100-sxm"}).err, Not(HasSubstr("device")));
+  EXPECT_THAT(run({"predict", on_processors}).err, Not(HasSubstr("hardware")));
+  for (const std::string option : {"--hardware", "--calibration"}) {
+    const Outcome outcome = run({"predict", on_processors, option, ""});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(option + ": got ''"));
+  }
+}
+
+TEST_F(PredictTest, OfASweepTheFirstCaseOnOtherHostsIsNoted) {
+  const std::string err =
+      run({"predict", "mlp[layers=4]/cifar10-synthetic/data-parallel/np:2/batch:4096", "--sweep", "np=2,2048,4096"})
+          .err;
+  EXPECT_THAT(err, AllOf(HasSubstr("np:2048/batch:4096: more ranks than 8 for each core are taken to be on "),
+                         HasSubstr("no network is known"), HasSubstr(" (the first of 2 such cases)")));
+}
+
+TEST_F(PredictTest, TheMostRanksThatArePredictedAreTold) {
+  const Outcome outcome = run({"predict", "mlp[layers=4]/cifar10-synthetic/data-parallel/np:2000000/batch:4000000"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("np: got '2000000', expected at most 1000000; try np:1000000"));
+}
+
 TEST_F(PredictTest, OfASweepTheFirstCaseThatNoGpuHoldsIsNotedWithTheirNumber) {
   const auto swept = [&](const std::string& values) {
     return run({"predict", "mlp[layers=8,hidden=1024]/cifar10-synthetic/sequential/np:1/batch:32/device:cuda",

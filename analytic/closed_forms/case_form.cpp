@@ -38,8 +38,8 @@ double passes(const LayerForm& of) { return of.forward + of.backward; }
 
 /// What it takes in a step beside the backwards to add the gradients of so many, and, where ranks sum, to move them to
 /// the buckets.
-double gradient_moves(const LayerForm& of, double additions, bool sums) {
-  return (additions + (sums ? bucket_words / adding_words : 0)) * of.adding;
+double gradient_moves(const Case& spec, const LayerForm& of, double additions, bool sums) {
+  return (additions + (sums ? copied_words(spec) / adding_words : 0)) * of.adding;
 }
 
 /// Weights, gradients and the optimizer's states, of which each rank has whole ones and a share of the rest.
@@ -107,7 +107,8 @@ double pipeline_makespan(const plan::Strategy& strategy, const plan::Pipe& pipe,
 CaseForm shared_stage_form(const Case& spec, const LayerForm& whole, const plan::SumTimes& sums) {
   const bool again = plan::repeated_pieces(spec.recompute, 1) > 0;
   const auto bytes = static_cast<double>(whole.parameters);
-  const double own = passes(whole) + (again ? whole.forward : 0) + gradient_moves(whole, 0, spec.np > 1) + whole.update;
+  const double own =
+      passes(whole) + (again ? whole.forward : 0) + gradient_moves(spec, whole, 0, spec.np > 1) + whole.update;
   const auto activations = static_cast<double>(whole.saved + (again ? whole.entry : 0));
   return {.step_time_s = (own + sums.seconds(bytes)) / spec.np,
           .peak_bytes = state_bytes(spec, bytes, 1, false) + activations};
@@ -128,7 +129,8 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
   const bool sums_stages = spec.dp * ways > 1;
   const int repeated = ways * plan::repeated_pieces(spec.recompute, pipe.micro_batches / ways);
   const auto work = [&](const LayerForm& device) {
-    const double moves = ways * gradient_moves(device, static_cast<double>(pipe.micro_batches) / ways - 1, sums_stages);
+    const double moves =
+        ways * gradient_moves(spec, device, static_cast<double>(pipe.micro_batches) / ways - 1, sums_stages);
     return pipe.micro_batches * passes(device) + repeated * device.forward + moves + device.update / sharers;
   };
   const LayerForm& slow = *std::ranges::max_element(devices, {}, work);
@@ -174,8 +176,8 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
   const auto bytes = static_cast<double>(whole.parameters);
   const int every = plan::averaging(spec).every;
   const double backward =
-      whole.backward + (again ? whole.forward : 0) + gradient_moves(whole, 0, spec.np > 1 && every == 0);
-  const double out_of_buckets = plan::sums_by_reducer(spec) ? gradient_moves(whole, 0, true) : 0;
+      whole.backward + (again ? whole.forward : 0) + gradient_moves(spec, whole, 0, spec.np > 1 && every == 0);
+  const double out_of_buckets = plan::sums_by_reducer(spec) ? gradient_moves(spec, whole, 0, true) : 0;
   const double update = (whole.update + out_of_buckets) / (shares ? copies : 1);
   const double own = whole.forward + backward + update;
   // Each bucket pays the latency of its own sum; it holds a layer at least.
@@ -188,7 +190,8 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
     form.step_time_s =
         parameter_server_step(own, copies, bytes, bytes / by.servers, std::max(forms.link.bytes_per_s, 1.0));
   } else if (every > 0) {
-    const double averages = gradient_moves(whole, 0, copies > 1);  // as many words of weights
+    constexpr double averaged_words = 2;  // in place
+    const double averages = copies > 1 ? averaged_words / adding_words * whole.adding : 0;
     form.step_time_s = local_step(own, sums + averages, every);
   } else if (gathers) {
     form.step_time_s =

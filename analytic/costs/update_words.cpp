@@ -1,15 +1,18 @@
 #include "analytic/costs/update_words.h"
 
+#include "analytic/calibration/calibration.h"
 #include "base/compression.h"
 #include "base/optimizer.h"
 #include "parallelism/plan/strategies/c10d.h"
 
 namespace parabench::analytic {
 
+double copied_words(const Case& spec) { return measured_device(spec) == DeviceKind::cuda ? 2 : 3; }
+
 double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass) {
   if (!plan::makes_weight_gradient(pass.kind)) return 0;
   if (pass.accumulates) return adding_words;
-  return plan::reduces(plan.ranks[rank.value]) ? bucket_words : 0;
+  return plan::reduces(plan.ranks[rank.value]) ? copied_words(plan.spec) : 0;
 }
 
 namespace {
@@ -38,14 +41,14 @@ double update_words(const plan::Plan& plan, const plan::Op& op) {
   if (plan::is_of_compression(op.kind)) return compression_words(plan, op.kind);
   constexpr double words_of_norms = 2;  // a weight and a gradient
   if (op.kind == plan::OpKind::norms) return words_of_norms;
-  if (op.kind == plan::OpKind::add) return op.accumulates ? 3 : 2;
+  if (op.kind == plan::OpKind::add) return op.accumulates ? adding_words : copied_words(plan.spec);
   // Read and written; an outer optimizer makes its gradient of them and what it keeps, updates that, and copies it.
   if (op.kind == plan::OpKind::average) return plan.averaging.is_mean() ? 2 : 3 + optimizers().front().words + 2;
   const bool beside_norms = op.group.value >= 0 && find_optimizer(plan.spec.optimizer.name).reads_norms;
-  constexpr double words_out_of_buckets = 2;  // gradients are read there and written where the update has them
   double words = update_words(plan);
   if (beside_norms) words -= words_of_norms;
-  if (plan::sums_by_reducer(plan.spec)) words += words_out_of_buckets;
+  // Out of buckets to where the update has them.
+  if (plan::sums_by_reducer(plan.spec)) words += copied_words(plan.spec);
   return words;
 }
 

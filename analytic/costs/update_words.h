@@ -11,10 +11,13 @@ double update_words(const plan::Plan& plan);
 /// PyTorch's reducer sums, an update also copies the gradients out of its buckets. Of a step of a compressed sum its
 /// words per parameter, without products.
 double update_words(const plan::Plan& plan, const plan::Op& op);
-inline constexpr double bucket_words = 2, adding_words = 3;
-/// Words per parameter that a pass moves once weight gradients are computed: nothing where it starts them (bucket_words
-/// where they are then copied into the arena that is reduced), adding_words where it adds to them; 0 for passes that
-/// make none.
+/// Words that copying one moves: it is read and written. A processor reads what it writes first, a line of the cache at
+/// a time; a GPU writes whole lines.
+double copied_words(const Case& spec);
+inline constexpr double adding_words = 3;
+/// Words per parameter that a pass moves once weight gradients are computed: nothing where it starts them
+/// (copied_words() where they are then copied into the arena that is reduced), adding_words where it adds to them; 0
+/// for passes that make none.
 double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass);
 
 }  // namespace parabench::analytic

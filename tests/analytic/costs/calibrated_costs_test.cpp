@@ -8,6 +8,7 @@
 #include "analytic/costs/costs.h"
 #include "analytic/costs/curve_times.h"
 #include "analytic/costs/layer_seconds.h"
+#include "analytic/costs/update_words.h"
 #include "base/optimizer.h"
 #include "tests/analytic/costs/measured_chain.h"
 
@@ -122,9 +123,30 @@ TEST(CalibratedCosts, UpdatesBehindPyTorchsReducerCopyOutOfItsBuckets) {
     return cost.time->seconds(test_plan(case_of(strategy, 2, 4), 2), Rank(0), update_all, 2) - .5;
   };
   const double words = find_optimizer("sgd").words;
-  EXPECT_DOUBLE_EQ(seconds("c10d"), (words + 2) / words * seconds("data-parallel"));
+  EXPECT_DOUBLE_EQ(seconds("c10d"), (words + 3) / words * seconds("data-parallel"));
   const plan::Plan alone = test_plan(case_of("c10d", 1, 4), 2), sequential = test_plan(case_of("sequential", 1, 4), 2);
   EXPECT_EQ(cost.time->seconds(alone, Rank(0), update_all, 1), cost.time->seconds(sequential, Rank(0), update_all, 1));
+}
+
+TEST(CalibratedCosts, ABackwardThatIsSummedCopiesItsGradientsIntoTheArena) {
+  const models::ModelSpec model = chain(2);
+  const Calibration known = measured(model);
+  const Costs cost = calibrated_costs(known, model);
+  const plan::Op backward = plan::backward(SegmentId(0), m0, StepId(0), VersionId(0));
+  const plan::Op update_both = plan::update(SegmentId(0), 2, StepId(0), VersionId(1));
+  const auto memory = [&](const plan::Plan& plan, const plan::Op& op) {
+    return cost.time->parts(plan, Rank(0), op, 2).memory;
+  };
+  const plan::Plan alone = test_plan(case_of("sequential", 1, 4), 2),
+                   sums = test_plan(case_of("data-parallel", 2, 4), 2);
+  EXPECT_EQ(memory(alone, backward), 0);
+  EXPECT_DOUBLE_EQ(2 * memory(sums, backward),
+                   3.0 / find_optimizer("sgd").words * (cost.time->seconds(sums, Rank(0), update_both, 2) - .5))
+      << "read, read before it is written, and written";
+  Case on_gpus = sums.spec;
+  on_gpus.device = DeviceKind::cuda;
+  EXPECT_EQ(copied_words(sums.spec), 3);
+  EXPECT_EQ(copied_words(on_gpus), 2);
 }
 
 TEST(CalibratedCosts, UpdatesAreThoseOfTheThreadsAndOfTheBytesOfAParameter) {

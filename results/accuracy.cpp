@@ -19,11 +19,13 @@ namespace {
 
 using Records = std::vector<const Record*>;
 
+bool is_judged(const Record& record) { return counts(record) && case_error(record); }
+
 std::map<std::string, Records> by_id(std::span<const ResultsFile> passes) {
   std::map<std::string, Records> cases;
   for (const ResultsFile& pass : passes)
     for (const Record& record : pass.records)
-      if (counts(record) && case_error(record)) cases[record.id].push_back(&record);
+      if (is_judged(record)) cases[record.id].push_back(&record);
   return cases;
 }
 
@@ -153,7 +155,7 @@ std::map<std::string, std::vector<double>> per_rank_errors(std::span<const Resul
   std::map<std::string, std::vector<double>> errors;
   for (const ResultsFile& pass : passes)
     for (const Record& record : pass.records) {
-      if (!counts(record) || !case_error(record)) continue;
+      if (!is_judged(record)) continue;
       if (const auto seconds = per_rank_s(record.parameters, pass))
         errors[record.id].push_back(*seconds / record.measured->step_time_s.median - 1);
     }

@@ -190,7 +190,6 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
     form.step_time_s =
         parameter_server_step(own, copies, bytes, bytes / by.servers, std::max(forms.link.bytes_per_s, 1.0));
   } else if (every > 0) {
-    constexpr double averaged_words = 2;  // in place
     const double averages = copies > 1 ? averaged_words / adding_words * whole.adding : 0;
     form.step_time_s = local_step(own, sums + averages, every);
   } else if (gathers) {

@@ -43,7 +43,8 @@ double update_words(const plan::Plan& plan, const plan::Op& op) {
   if (op.kind == plan::OpKind::norms) return words_of_norms;
   if (op.kind == plan::OpKind::add) return op.accumulates ? adding_words : copied_words(plan.spec);
   // Read and written; an outer optimizer makes its gradient of them and what it keeps, updates that, and copies it.
-  if (op.kind == plan::OpKind::average) return plan.averaging.is_mean() ? 2 : 3 + optimizers().front().words + 2;
+  if (op.kind == plan::OpKind::average)
+    return plan.averaging.is_mean() ? averaged_words : 3 + optimizers().front().words + 2;
   const bool beside_norms = op.group.value >= 0 && find_optimizer(plan.spec.optimizer.name).reads_norms;
   double words = update_words(plan);
   if (beside_norms) words -= words_of_norms;

@@ -14,7 +14,8 @@ double update_words(const plan::Plan& plan, const plan::Op& op);
 /// Words that copying one moves: it is read and written. A processor reads what it writes first, a line of the cache at
 /// a time; a GPU writes whole lines.
 double copied_words(const Case& spec);
-inline constexpr double adding_words = 3;
+/// Of adding to one, and of replacing it by the mean over ranks, both in place.
+inline constexpr double adding_words = 3, averaged_words = 2;
 /// Words per parameter that a pass moves once weight gradients are computed: nothing where it starts them
 /// (copied_words() where they are then copied into the arena that is reduced), adding_words where it adds to them; 0
 /// for passes that make none.

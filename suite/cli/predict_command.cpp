@@ -165,7 +165,7 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
       const auto note_it = [&](const std::string& kind, const std::string& what) {
         if (what.empty()) return;
         const std::string note = fmt::format("{}: {}", chosen.id, what);
-        if (!sweeps) start.progress.note(note);
+        if (!sweeps) return start.progress.note(note);
         ++of_sweep.try_emplace(kind, Noted{note}).first->second.cases;
       };
       // What cases lack is told by kind, before the colon.
@@ -181,9 +181,8 @@ ExitCode predict_cases(const PredictOptions& options, const Start& start) {
   }
   output.finish();
   for (const auto& [kind, noted] : of_sweep)
-    if (sweeps)
-      start.progress.note(noted.first +
-                          (noted.cases > 1 ? fmt::format(" (the first of {} such cases)", noted.cases) : ""));
+    start.progress.note(noted.first +
+                        (noted.cases > 1 ? fmt::format(" (the first of {} such cases)", noted.cases) : ""));
   note_age(dates, file, start.progress);
   if (!guessed.empty() && setting.hardware.empty())
     start.progress.note(

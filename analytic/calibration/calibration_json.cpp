@@ -16,6 +16,7 @@
 #include "base/called.h"
 #include "base/canary_json.h"
 #include "base/case_text.h"
+#include "base/file_format.h"
 #include "base/json_null.h"
 #include "base/json_reader.h"
 #include "parallelism/plan/state/state_layout.h"
@@ -217,10 +218,7 @@ void read_gpu_figures(const JsonReader& figures, Calibration& c) {
 
 /// The major version of a file that this program reads.
 int required_version(const JsonReader& file) {
-  const json& given = file.value();
-  if (!given.is_object() || given.value("format", json()) != format_name) {
-    throw file.error(fmt::format("a '{}' file: this is one of another kind (no such 'format' field)", format_name));
-  }
+  require_format(file, format_name);
   const auto version = file.get<std::string>("schema_version");
   int major = 0;
   const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), major);

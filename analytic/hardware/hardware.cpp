@@ -12,6 +12,7 @@
 #include "base/called.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_format.h"
 #include "base/json_reader.h"
 #include "base/json_text.h"
 
@@ -35,10 +36,8 @@ std::string text(const JsonReader& object, std::string_view key) {
 }
 
 void require_ours(const JsonReader& file) {
-  const nlohmann::json& given = file.value();
-  if (given.is_array()) throw file.error("one sheet, not a list of them: an element in a file of its own");
-  if (!given.is_object() || given.value("format", nlohmann::json()) != format_name)
-    throw file.error(fmt::format("a '{}' file: this is one of another kind (no such 'format' field)", format_name));
+  if (file.value().is_array()) throw file.error("one sheet, not a list of them: an element in a file of its own");
+  require_format(file, format_name);
   const auto version = file.get<std::string>("schema_version");
   if (version != "1.0" && version != "1.1")
     throw file.at("schema_version").error("1.0 or 1.1, the versions that this parabench reads");

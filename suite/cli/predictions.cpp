@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/case_json.h"
 #include "base/case_key.h"
@@ -51,14 +52,15 @@ std::string changes_text(const analytic::WhatIf& what_if) {
   return changes.empty() ? "nothing changed" : fmt::format("{}", fmt::join(changes, ","));
 }
 
-void print_parts(const StepParts& parts, std::ostream& out) {
+/// `of`: "", or a word for the costs that they are of.
+void print_parts(const StepParts& parts, std::string_view of, std::ostream& out) {
   std::string text;
   for (const auto& [name, part] : time_part_fields) {
     const double seconds = parts.seconds.*part;
     if (seconds > 0) text += fmt::format("{}{} {}", text.empty() ? "" : " + ", name, human_seconds(seconds));
   }
   if (text.empty()) return;
-  fmt::print(out, "  operations  {} of rank {}, the busiest, per step\n", text, parts.rank.value);
+  fmt::print(out, "  operations  {}{} of rank {}, the busiest, per step\n", of, text, parts.rank.value);
 }
 
 /// Ranks above which those that are predicted the same are one line.
@@ -267,6 +269,8 @@ Cells cells_of(const Prediction& prediction, const PredictionSetting& setting) {
   cells.emplace_back("status", prediction.outlook ? "ok" : "impossible");
   cells.emplace_back("reason", results::csv_text(prediction.reason));
   add_figures(cells, prediction, setting);
+  if (!setting.hardware.empty()) cells.emplace_back("hardware", results::csv_text(setting.hardware));
+  if (setting.hosts > 0) cells.emplace_back("hosts", std::to_string(setting.hosts));
   return cells;
 }
 
@@ -278,7 +282,8 @@ void print_prediction(const Prediction& prediction, const PredictionSetting& set
     return;
   }
   print_step(prediction, setting, out);
-  print_parts(*prediction.outlook->forecast.predicted.step_parts, out);
+  print_parts(*prediction.outlook->forecast.predicted.step_parts, "", out);
+  if (const auto& changed = prediction.outlook->changed) print_parts(*changed->step_parts, "what-if ", out);
   print_ranks(prediction.outlook->forecast.predicted, out);
   print_terms(prediction, out);
 }

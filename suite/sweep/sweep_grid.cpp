@@ -20,11 +20,8 @@ constexpr std::array<std::string_view, 3> choices = {"model", "dataset", "strate
 /// The parts of ids that an axis stands for: "resnet18", "np:4".
 std::vector<std::string> parts_of_choice(std::string_view name, const JsonReader& axis) {
   std::vector<std::string> parts;
-  for (const JsonReader& item : items_of(axis)) {
-    const std::string text = text_of(item);
-    parts.push_back(at_place(item, fmt::format("a known {}", name),
-                             [&] { return to_text(known_choice(name, fmt::format("{}", name), text)); }));
-  }
+  for (const JsonReader& item : items_of(axis))
+    parts.push_back(to_text(known_choice(name, item.place(), text_of(item))));
   return parts;
 }
 
@@ -36,7 +33,7 @@ std::vector<std::string> parts_of_key(const CaseKey& key, const JsonReader& axis
     const std::string place = item.place();
     here.name = place;  // What it refuses by itself names the place, too.
     Case probe;
-    if (!here.read(probe, here, text)) throw item.error(accepted_text(key));
+    if (!here.read(probe, here, text)) throw usage_error(place, text, accepted_text(key));
     parts.push_back(fmt::format("{}:{}", key.name, text));
   }
   return parts;

@@ -15,6 +15,7 @@
 namespace parabench::results {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -59,6 +60,8 @@ TEST(ResultsFile, RefusesAnotherVersionOfTheFormat) {
   newer["schema_version"] = "2.0";
   newer["surprise"] = true;
   EXPECT_THAT(complaint(newer), HasSubstr("\"2.0\""));
+  newer["format"] = "parabench calibration";
+  EXPECT_THAT(complaint(newer), AllOf(HasSubstr("got 'parabench calibration'"), HasSubstr("of another kind")));
 }
 
 TEST(ResultsFile, ReadsTheVersionsBefore) {

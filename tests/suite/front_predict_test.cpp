@@ -32,7 +32,8 @@ TEST_F(PredictTest, WhatIfStandsBesideThePredictionWithItsRatio) {
   const Outcome text = run({"predict", large, "--what-if", "flops=x2,bandwidth=x4"});
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_THAT(text.out, AllOf(HasSubstr("with bandwidth=x4,flops=x2, x 0."), HasSubstr("base"), HasSubstr("what-if"),
-                              HasSubstr("flops_per_step"), HasSubstr("x 1.000")));
+                              HasSubstr("flops_per_step"), HasSubstr("x 1.000"), HasSubstr("\n  operations  compute "),
+                              HasSubstr("\n  operations  what-if compute ")));
   const json one = json::parse(run({"predict", large, "--what-if", "flops=x2,bandwidth=x4", "--json"}).out)[0];
   const double base = one["predicted"]["step_time_s"], now = one["what_if"]["predicted"]["step_time_s"];
   EXPECT_LT(now, base);
@@ -204,6 +205,14 @@ TEST_F(PredictTest, ASweepIsATableWhoseImpossibleRowsSayWhy) {
   EXPECT_THAT(lines[2], AllOf(HasSubstr(",1,16,impossible,"), HasSubstr("at least 16 samples")));
   EXPECT_THAT(lines[6], AllOf(HasSubstr("np:4/batch:8/micro:16"), HasSubstr("impossible")));
   for (const int i : {3, 5}) EXPECT_THAT(lines[i], AllOf(HasSubstr(",4,ok,,0."), HasSubstr("data-sheet")));
+}
+
+TEST_F(PredictTest, ATableNamesTheMachineThatItWasAskedFor) {
+  const auto lines =
+      lines_of(run({"predict", gpipe, "--sweep", "micro=2,4", "--hardware", "v100-sxm-32gb", "--hosts", "2"}).out);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[0], testing::EndsWith(",cost_source,hardware,hosts"));
+  for (const int i : {1, 2}) EXPECT_THAT(lines[i], testing::EndsWith(",data-sheet,v100-sxm-32gb,2"));
 }
 
 TEST_F(PredictTest, ASweepAsJsonHasTheWholePredictions) {

@@ -232,8 +232,9 @@ TEST(Calibration, RefusesForeignNewerAndIncompleteFiles) {
     return error_of([&] { calibration_from_json(file); });
   };
   EXPECT_THAT(with([](json& f) { f = json::array(); }), HasSubstr("another kind"));
-  EXPECT_THAT(with([](json& f) { f.erase("format"); }), HasSubstr("another kind"));
-  EXPECT_THAT(with([](json& f) { f["format"] = "chrome trace"; }), HasSubstr("another kind"));
+  EXPECT_THAT(with([](json& f) { f.erase("format"); }), HasSubstr("another kind (no 'format' field)"));
+  EXPECT_THAT(with([](json& f) { f["format"] = "chrome trace"; }),
+              HasSubstr("another kind (its 'format' is 'chrome trace')"));
   EXPECT_THAT(with([](json& f) { f["schema_version"] = "4.0"; }), AllOf(HasSubstr("4.0"), HasSubstr("newer")));
   EXPECT_THAT(with([](json& f) { f["schema_version"] = "1.0"; }), AllOf(HasSubstr("1.0"), HasSubstr("older")));
   EXPECT_THAT(with([](json& f) { f["schema_version"] = "x"; }), HasSubstr("schema_version: got '\"x\"'"));

@@ -71,7 +71,8 @@ TEST(Hardware, SaysWhatIsWrongWithAFileAndWhere) {
   EXPECT_THAT(refusal_of([](json& d) { d["sources"] = json::array(); }), HasSubstr("at least one source"));
   EXPECT_THAT(refusal_of([](json& d) { d["schema_version"] = "2.0"; }), HasSubstr("1.0"));
   EXPECT_THAT(refusal_of([](json& d) { d["schema_version"] = "1.7"; }), HasSubstr("1.0 or 1.1"));
-  EXPECT_THAT(refusal_of([](json& d) { d["format"] = "parabench calibration"; }), HasSubstr("another kind"));
+  EXPECT_THAT(refusal_of([](json& d) { d["format"] = "parabench calibration"; }),
+              HasSubstr("another kind (its 'format' is 'parabench calibration')"));
   EXPECT_THAT(refusal_of([](json& d) { d = json::array({d}); }), HasSubstr("an element in a file of its own"));
   EXPECT_THAT(refusal_of([](json& d) { d = 1; }), HasSubstr("another kind"));
   const auto with_racks = [](const json& racks) { return refusal_of([&](json& d) { d["network"]["racks"] = racks; }); };

@@ -69,6 +69,9 @@ TEST(Sweep, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("nq=2..4"), HasSubstr("nq"));
   EXPECT_THAT(refusal("np=2,np=4"), HasSubstr("np at most once"));
   EXPECT_THAT(refusal("np=0"), AllOf(HasSubstr("--sweep.np[0]"), HasSubstr("an integer from 1")));
+  EXPECT_EQ(refusal("np=two"), "--sweep.np[0]: got 'two', expected an integer from 1 to 2147483647");
+  EXPECT_EQ(refusal("strategy=1f1b,gpip"),
+            "--sweep.strategy[1]: got 'gpip', expected a known strategy; did you mean 'gpipe'?");
   EXPECT_THAT(refusal("2..4"), HasSubstr("KEY=VALUES"));
   EXPECT_THAT(refusal("lr=0.1..0.5"), HasSubstr("only whole numbers and sizes have ranges"));
   EXPECT_THAT(refusal("model=resnet18..resnet50"), HasSubstr("model"));

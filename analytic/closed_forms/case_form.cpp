@@ -193,8 +193,9 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
     const double averages = copies > 1 ? averaged_words / adding_words * whole.adding : 0;
     form.step_time_s = local_step(own, sums + averages, every);
   } else if (gathers) {
-    form.step_time_s =
-        fully_sharded_step(whole.forward, backward, update, sums / 2, spec.reshard ? sums / 2 : 0, sums / 2);
+    // Own shares are copied to where the whole weights come.
+    const double gather = sums / 2 + (copies > 1 ? gradient_moves(spec, whole, 0, true) / copies : 0);
+    form.step_time_s = fully_sharded_step(whole.forward, backward, update, gather, spec.reshard ? gather : 0, sums / 2);
   } else if (shares) {
     // What was updated is gathered at once, with no backward to hide behind.
     const double gather = copies > 1 ? sum_times.seconds(bytes) / 2 : 0;

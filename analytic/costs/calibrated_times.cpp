@@ -48,8 +48,10 @@ class CalibratedTimes final : public TimeModel {
       case plan::OpKind::all_gather:
       case plan::OpKind::broadcast: {
         const GroupShape shape = group_shape(plan.placement, plan.groups[op.group.value].ranks);
-        return collective_times(measured_->calibration, plan.spec, op.kind, shape,
-                                sizes().payload_bytes(plan, rank, op));
+        TimeParts times =
+            collective_times(measured_->calibration, plan.spec, op.kind, shape, sizes().payload_bytes(plan, rank, op));
+        times.memory += own_share_seconds(plan, rank, op, shape);
+        return times;
       }
       case plan::OpKind::send:
       case plan::OpKind::receive:
@@ -207,6 +209,14 @@ class CalibratedTimes final : public TimeModel {
     const double words = gradient_words(plan, rank, pass);
     if (words == 0) return 0;
     return words / update_words(plan) * update_seconds(plan, sizes().gradient_bytes(plan, pass.segment), busy);
+  }
+
+  /// All members move theirs at the same time.
+  double own_share_seconds(const plan::Plan& plan, Rank rank, const plan::Op& gather, const GroupShape& group) const {
+    const double words = gathered_words(plan, gather);
+    if (words == 0) return 0;
+    const std::int64_t own = sizes().payload_bytes(plan, rank, gather) / group.ranks;
+    return words / update_words(plan) * update_seconds(plan, own, neighbours(plan, rank, group.ranks));
   }
 
   double words_seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy) const {

@@ -47,10 +47,15 @@ class DataSheetTimes final : public TimeModel {
       case plan::OpKind::all_reduce:
       case plan::OpKind::reduce_scatter:
       case plan::OpKind::all_gather:
-      case plan::OpKind::broadcast:
-        return share_of_all_reduce(op.kind) *
-               data_sheet_all_reduce(machine_, plan.spec, spread(plan, plan.groups[op.group.value].ranks),
-                                     op.kind == plan::OpKind::all_reduce, bytes(plan, rank, op));
+      case plan::OpKind::broadcast: {
+        const std::vector<Rank>& members = plan.groups[op.group.value].ranks;
+        TimeParts times = share_of_all_reduce(op.kind) *
+                          data_sheet_all_reduce(machine_, plan.spec, spread(plan, members),
+                                                op.kind == plan::OpKind::all_reduce, bytes(plan, rank, op));
+        const double own = bytes(plan, rank, op) / static_cast<double>(members.size());
+        times.memory += gathered_words(plan, op) * own / rates.state_bytes_per_s;
+        return times;
+      }
       case plan::OpKind::send:
       case plan::OpKind::receive: {
         const Link link = data_sheet_message(machine_, plan.spec, plan.placement, rank, op.peer);

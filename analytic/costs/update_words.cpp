@@ -15,6 +15,11 @@ double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass) {
   return plan::reduces(plan.ranks[rank.value]) ? copied_words(plan.spec) : 0;
 }
 
+double gathered_words(const plan::Plan& plan, const plan::Op& collective) {
+  const bool gathers = collective.kind == plan::OpKind::all_gather && collective.payload == plan::Payload::parameters;
+  return gathers && plan.room.weights > 0 ? copied_words(plan.spec) : 0;
+}
+
 namespace {
 
 /// Words of a gradient that a step reads and writes. What top-k takes to select is not moving words: as many as take as

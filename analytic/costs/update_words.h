@@ -14,6 +14,9 @@ double update_words(const plan::Plan& plan, const plan::Op& op);
 /// Words that copying one moves: it is read and written. A processor reads what it writes first, a line of the cache at
 /// a time; a GPU writes whole lines.
 double copied_words(const Case& spec);
+/// Words per parameter of a rank's own share that moves before a gather brings the other shares: it is copied to where
+/// the whole weights are to come, by plans whose ranks keep but shares of them (Plan::room); else 0.
+double gathered_words(const plan::Plan& plan, const plan::Op& collective);
 /// Of adding to one, and of replacing it by the mean over ranks, both in place.
 inline constexpr double adding_words = 3, averaged_words = 2;
 /// Words per parameter that a pass moves once weight gradients are computed: nothing where it starts them

@@ -12,6 +12,7 @@
 #include "models/spec/cost.h"
 #include "models/spec/loss.h"
 #include "parallelism/plan/state/messages.h"
+#include "parallelism/plan/strategies/c10d.h"
 
 namespace parabench::analytic {
 namespace {
@@ -243,6 +244,8 @@ std::int64_t Sizes::payload_bytes(const plan::Plan& plan, Rank rank, const plan:
            plan::tensors_of(plan, facts_->parameters, op.segment, op.segments);
   }
   if (plan::is_compressed(op.payload)) return plan::collective_bytes(plan, facts_->parameters, op);
+  const bool of_buckets = op.kind == plan::OpKind::all_reduce && op.payload == plan::Payload::gradients;
+  if (of_buckets && plan::sums_by_reducer(plan.spec)) return plan::summed_bytes(plan, model(), op).value;
   if (!plan::is_of_micro_batch(op.payload)) {
     const int element = plan::parameter_bytes(plan.spec.precision);
     const plan::ElementRange run{0, parameter_bytes(plan, op.segment, op.segments) / element};

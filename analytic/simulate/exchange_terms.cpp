@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "analytic/costs/update_words.h"
 #include "base/case_text.h"
 #include "base/placement.h"
 #include "parallelism/plan/passes/statistics.h"
@@ -66,8 +67,9 @@ void collective_terms(TermList& terms, Rank rank, StageId stage, const plan::Lan
     const std::string_view part = by_name ? to_text(op.payload) : terms.plan.parts.empty() ? "bucket" : "partition";
     terms.add_transfer(fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++),
                        terms.time.seconds(terms.plan, rank, op, 1),
-                       fmt::format("T({} bytes, {}), nothing else running",
-                                   terms.sizes.payload_bytes(terms.plan, rank, op), shape_of(terms, op.group)),
+                       fmt::format("T({} bytes, {}), nothing else running{}",
+                                   terms.sizes.payload_bytes(terms.plan, rank, op), shape_of(terms, op.group),
+                                   gathered_words(terms.plan, op) > 0 ? "; before it the own share is copied" : ""),
                        "in-place " + lower(to_text(op.kind), '-'), rank, op);
   }
 }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -17,6 +19,11 @@
 
 namespace parabench::rank {
 namespace {
+
+/// Before an exchange beside computing its thread sleeps for so long. It has just swept the caches: meanwhile computing
+/// gets back what it needs in them, which it would lose to the exchange else, and the scheduler forgets that the thread
+/// had the core. In a step both are so, as long as a backward lies between two exchanges.
+constexpr auto rest = std::chrono::milliseconds(6);
 
 /// `prepare` runs before each transfer, untimed. The largest over the ranks of each rank's median.
 template <class Prepare, class Transfer>
@@ -42,7 +49,11 @@ analytic::CurvePoint time_point(comm::Communicator& comm, const exec::Device& de
   ComputedBeside own;
   comm.wait(comm.barrier());
   compute_beside([&](const std::atomic<double>& done_s) {
-    point.loaded_s = time_transfer(comm, effort.while_all_compute, prepare, [&] {
+    const auto prepare_and_rest = [&] {
+      prepare();
+      std::this_thread::sleep_for(rest);
+    };
+    point.loaded_s = time_transfer(comm, effort.while_all_compute, prepare_and_rest, [&] {
       const double start = now_s(), done = done_s;
       transfer();
       own.passed_s += now_s() - start;

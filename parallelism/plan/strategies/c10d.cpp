@@ -1,5 +1,7 @@
 #include "parallelism/plan/strategies/c10d.h"
 
+#include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -12,13 +14,15 @@
 namespace parabench::plan {
 namespace {
 
-/// By segment: the bucket that completes its gradients, where these come in backward order and a layer's last parameter
-/// first; -1 without parameters.
-std::vector<int> completing_buckets(const Plan& plan, const models::ModelSpec& model) {
+/// Of gradients that come in backward order, a layer's last parameter first.
+struct Buckets {
+  std::vector<int> completing;  ///< by segment: the bucket that completes its gradients; -1 without parameters
+  std::vector<Bytes> sizes;     ///< in the order in which they are summed
+};
+
+Buckets buckets_of(const Plan& plan, const models::ModelSpec& model) {
   const BucketLimits limits = bucket_limits(plan.spec);
-  std::vector<int> completing(plan.segments.size(), -1);
-  int bucket = 0;
-  Bytes size;
+  Buckets buckets{.completing = std::vector<int>(plan.segments.size(), -1), .sizes = {Bytes(0)}};
   for (int s = static_cast<int>(plan.segments.size()) - 1; s >= 0; --s) {
     const Segment& segment = plan.segments[s];
     for (int layer = segment.first_layer + segment.layers - 1; layer >= segment.first_layer; --layer) {
@@ -26,16 +30,14 @@ std::vector<int> completing_buckets(const Plan& plan, const models::ModelSpec& m
       for (int i = static_cast<int>(tensors.size()) - 1; i >= 0; --i) {
         const models::ParameterPlace place{layer, i};
         if (plan.tie && models::origin(model, place) != place) continue;
-        if (size >= (bucket == 0 ? limits.first : limits.others)) {
-          size = Bytes(0);
-          ++bucket;
-        }
-        size += Bytes(tensors[i].elements() * parameter_bytes(plan.spec.precision));
-        completing[s] = bucket;
+        if (buckets.sizes.back() >= (buckets.sizes.size() == 1 ? limits.first : limits.others))
+          buckets.sizes.emplace_back(0);
+        buckets.sizes.back() += Bytes(tensors[i].elements() * parameter_bytes(plan.spec.precision));
+        buckets.completing[s] = static_cast<int>(buckets.sizes.size()) - 1;
       }
     }
   }
-  return completing;
+  return buckets;
 }
 
 }  // namespace
@@ -46,6 +48,16 @@ BucketLimits bucket_limits(const Case& spec) {
 }
 
 bool sums_by_reducer(const Case& spec) { return spec.strategy.name == "c10d" && spec.np > 1; }
+
+Bytes summed_bytes(const Plan& plan, const models::ModelSpec& model, const Op& sum) {
+  const Buckets buckets = buckets_of(plan, model);
+  const auto run = buckets.completing.begin() + sum.segment.value;
+  const int last = *std::max_element(run, run + sum.segments);
+  // The runs behind it were summed before.
+  const auto before = std::max_element(run + sum.segments, buckets.completing.end());
+  const int first = before == buckets.completing.end() ? 0 : *before + 1;
+  return std::accumulate(buckets.sizes.begin() + std::min(first, last + 1), buckets.sizes.begin() + last + 1, Bytes(0));
+}
 
 void check_reducer(const Case& spec) {
   if (!sums_by_reducer(spec)) return;
@@ -60,7 +72,7 @@ void check_reducer(const Case& spec) {
 
 Plan c10d_plan(const StrategyInput& input) {
   return replicated_plan(input, [&](Plan plan) {
-    const std::vector<int> completing = completing_buckets(plan, input.model);
+    const std::vector<int> completing = buckets_of(plan, input.model).completing;
     int open = -1;  // the bucket of the run
     const auto runs = gradient_runs(plan, gradient_bytes(plan, input.model), [&](Bytes size, SegmentId next) {
       const int bucket = completing[next.value];

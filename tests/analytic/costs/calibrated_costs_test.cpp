@@ -149,6 +149,23 @@ TEST(CalibratedCosts, ABackwardThatIsSummedCopiesItsGradientsIntoTheArena) {
   EXPECT_EQ(copied_words(on_gpus), 2);
 }
 
+TEST(CalibratedCosts, AGatherOfWeightsThatComeAndGoCopiesTheOwnShareFirst) {
+  const models::ModelSpec model = chain(2);
+  const Calibration known = measured(model);
+  const Costs cost = calibrated_costs(known, model);
+  plan::Plan plan = data_parallel(2, 2);
+  const plan::Op gather = plan::all_gather(SegmentId(0), 2, StepId(0), VersionId(0), GroupId(0));
+  const plan::Op sum = plan::reduce_scatter(SegmentId(0), 2, StepId(0), GroupId(0));
+  const plan::Op update_both = plan::update(SegmentId(0), 2, StepId(0), VersionId(1));
+  const auto seconds = [&](const plan::Op& op) { return cost.time->seconds(plan, Rank(0), op, 2); };
+  const double whole_weights_stay = seconds(gather), summed = seconds(sum);
+  plan.room.weights = 2;
+  EXPECT_DOUBLE_EQ(seconds(gather) - whole_weights_stay,
+                   3.0 / find_optimizer("sgd").words * (seconds(update_both) - .5) / 2)
+      << "one of two shares";
+  EXPECT_EQ(seconds(sum), summed);
+}
+
 TEST(CalibratedCosts, UpdatesAreThoseOfTheThreadsAndOfTheBytesOfAParameter) {
   const models::ModelSpec model = chain(2);
   plan::Plan plan = test_plan(case_of("sequential", 1, 4), 2);

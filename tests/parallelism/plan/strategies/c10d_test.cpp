@@ -48,6 +48,24 @@ TEST(Reducer, ABucketClosesWithTheTensorThatFillsIt) {
                           conv(128, 256) + conv(128, 128) + conv(64, 128) + conv(64, 64) + conv(3, 64)));
 }
 
+TEST(Reducer, SumsHaveTheBytesOfTheBucketsWhereverTheseClose) {
+  const models::ModelSpec resnet = models::make_model({"resnet18", {}}, {3, 32, 32}, 10, false);
+  const std::vector<double> equal(resnet.layers.size(), 1.0);
+  const Plan plan = make_plan(case_of("c10d", 2, 16), resnet, equal, 1);
+  std::vector<std::int64_t> bytes;
+  for (const Lane& lane : plan.ranks[0].lanes)
+    for (const Op& op : lane.ops)
+      if (op.kind == OpKind::all_reduce) bytes.push_back(summed_bytes(plan, resnet, op).value);
+  // The first bucket is closed by the last convolution, behind the classifier, a bias and a weight of the norm.
+  constexpr std::int64_t first = 4 * (512 + 1) * 10 + 2 * 4 * 512 + 4 * 9 * 512 * 512;
+  std::int64_t all = 0;
+  for (const Bytes segment : gradient_bytes(plan, resnet)) all += segment.value;
+  ASSERT_EQ(bytes.size(), 3u);
+  EXPECT_EQ(bytes.front(), first);
+  EXPECT_GE(bytes[1], 25 << 20);
+  EXPECT_EQ(bytes[0] + bytes[1] + bytes[2], all);
+}
+
 TEST(Reducer, OneUpdateWaitsForAllSums) {
   const Plan plan = test_plan(case_of("c10d", 2, 4));
   EXPECT_TRUE(validate(plan).empty());

@@ -15,8 +15,9 @@ std::string format_of(const nlohmann::json& document) {
 void require_format(const JsonReader& file, std::string_view format) {
   const std::string given = format_of(file.value());
   if (given == format) return;
-  throw file.error(fmt::format("a '{}' file: this is one of another kind ({})", format,
-                               given.empty() ? "no 'format' field" : fmt::format("its 'format' is '{}'", given)));
+  throw file.error(
+      fmt::format("a '{}' file: this is one of another kind ({})", format,
+                  given.empty() ? "no text in a field 'format'" : fmt::format("its 'format' is '{}'", given)));
 }
 
 }  // namespace parabench

@@ -10,10 +10,12 @@ namespace parabench {
 /// Seconds. What each part holds depends on where the time comes from.
 ///  - Data sheet: a layer's roofline is `compute` where its arithmetic is the longer side and `memory` where its bytes
 ///    are; `launch` is what launching its operations adds to that. Gradients and updates are `memory`. Messages and
-///    collectives: `latency` is what they would take without bytes, `transfer` the rest.
+///    collectives: `latency` is what they would take without bytes, `transfer` the rest, but for what a rank copies
+///    before a gather, which is `memory`.
 ///  - Calibrated: nothing told the roofline's sides apart when a layer was measured: all of it is `compute`. `launch`
 ///    is the executor's own time per operation, and what launches add to a layer on a GPU. Gradients and updates are
-///    `memory`. `latency` is what the smallest measured message or reduction takes, `transfer` the rest.
+///    `memory`. `latency` is what the smallest measured message or reduction takes, `transfer` the rest, but for
+///    copies before a gather, which are `memory`.
 ///  - Unit costs: all is `compute`.
 struct TimeParts {
   double compute = 0;

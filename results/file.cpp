@@ -4,10 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/called.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/file_format.h"
 #include "base/json_text.h"
 #include "results/context_json.h"
 #include "results/record_json.h"
@@ -45,9 +43,7 @@ json to_json(const ResultsFile& file) {
 }
 
 ResultsFile results_from_json(const json& document, std::string_view subject) {
-  if (const std::string format = format_of(document); !format.empty())
-    throw usage_error(subject, format, "parabench results: this is a file of another kind",
-                      to_type("run CASE --json FILE") + " writes one");
+  require_results(document, subject);
   if (document.is_object() && document.contains("schema_version")) {
     const json& known = results_schema().at("properties").at("schema_version").at("enum");
     const json& version = document["schema_version"];

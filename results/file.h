@@ -67,7 +67,7 @@ struct ResultsFile {
 };
 
 nlohmann::json to_json(const ResultsFile& file);
-/// Throws usage_error for another schema_version, or naming
+/// Throws usage_error for a file of another kind, for another schema_version, or naming
 /// the place (a JSON pointer) that does not fit the schema; `subject` names the document in errors.
 ResultsFile results_from_json(const nlohmann::json& json, std::string_view subject = "results");
 

@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/called.h"
 #include "base/error.h"
+#include "base/file_format.h"
 #include "results/schema.h"
 
 namespace parabench::results {
@@ -15,6 +17,13 @@ const nlohmann::json& results_schema() {
 
 std::vector<SchemaViolation> validate_results(const nlohmann::json& document) {
   return check_schema(results_schema(), results_schema(), document);
+}
+
+void require_results(const nlohmann::json& document, std::string_view subject) {
+  const std::string format = format_of(document);
+  if (format.empty()) return;
+  throw usage_error(subject, format, "parabench results: this is a file of another kind",
+                    to_type("run CASE --json FILE") + " writes one");
 }
 
 void require_valid(const JsonReader& value, std::string_view definition) {

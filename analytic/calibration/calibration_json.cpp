@@ -29,13 +29,14 @@ using nlohmann::json;
 constexpr std::string_view format_name = "parabench calibration";
 // 2: a backward starts the gradients; in 1 it added to zeroed ones. 2.1: GPUs. 2.2: backwards in two parts. 2.3:
 // graphs. 2.4: resident input. 2.5: updates by optimizer. 2.6: launches with their canaries. 3: every launch whole,
-// curves by hosts. 3.1: curves of reduce-scatters and all-gathers; resident memory of processes. 3.2: curves
-// while ranks compute. 3.3: layers of ranks side by side as these take in the mean, no more as the slowest
-// does; what computing loses to exchanges; loaders. 3.4: what the parts of backwards hold, and those that add to
-// gradients. 3.5: updates by threads and bytes of a parameter; the software of a launch. 3.6: how much slower
-// cores were at times of a launch.
+// curves by hosts. 3.1: curves of reduce-scatters and all-gathers; resident memory of processes. 3.2: curves while
+// ranks compute. 3.3: layers of ranks side by side as these take in the mean, no more as the slowest does; what
+// computing loses to exchanges; loaders. 3.4: what the parts of backwards hold, and those that add to gradients. 3.5:
+// updates by threads and bytes of a parameter; the software of a launch. 3.6: how much slower cores were at times of a
+// launch. 3.7: what computing loses to exchanges, against what it does out of warm caches; before, less was told than
+// it loses.
 constexpr int schema_major = 3, merged_major = 2;
-constexpr std::string_view schema_version = "3.6";
+constexpr std::string_view schema_version = "3.7";
 
 /// Files of schema 2.0 know the processor alone and name no device.
 DeviceKind device_of(const JsonReader& row) { return row.find<DeviceKind>("device").value_or(DeviceKind::cpu); }
@@ -216,14 +217,22 @@ void read_gpu_figures(const JsonReader& figures, Calibration& c) {
   for (const auto& [comm, ignored] : communicators.members()) c.communicator_bytes[comm] = bytes(communicators, comm);
 }
 
-/// The major version of a file that this program reads.
-int required_version(const JsonReader& file) {
+struct FileVersion {
+  int major = 0, minor = 0;
+
+  bool tells_too_small_losses() const { return major == schema_major && minor >= 3 && minor < 7; }
+};
+
+/// Of a file that this program reads.
+FileVersion required_version(const JsonReader& file) {
   require_format(file, format_name);
   const auto version = file.get<std::string>("schema_version");
-  int major = 0;
-  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), major);
-  const bool is_number = error == std::errc() && (end == version.data() + version.size() || *end == '.');
-  if (is_number && (major == schema_major || major == merged_major)) return major;
+  const char* const last = version.data() + version.size();
+  int major = 0, minor = 0;
+  const auto [end, error] = std::from_chars(version.data(), last, major);
+  const bool is_number = error == std::errc() && (end == last || *end == '.');
+  if (is_number && end != last) std::from_chars(end + 1, last, minor);
+  if (is_number && (major == schema_major || major == merged_major)) return {major, minor};
   throw file.at("schema_version")
       .error(fmt::format("{}.x{}", schema_major,
                          !is_number             ? ""
@@ -297,7 +306,13 @@ void complete_updates(Calibration& launch) {
   launch.update_s_per_parameter = std::move(complete);
 }
 
-Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine) {
+void forget_what_computing_loses(Calibration& launch) {
+  for (auto* curves : {&launch.all_reduce, &launch.reduce_scatter, &launch.all_gather, &launch.point_to_point})
+    for (auto& [key, curve] : *curves)
+      for (CurvePoint& point : curve) point.lost_share.reset();
+}
+
+Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine, const FileVersion& version) {
   Calibration launch;
   launch.machine = machine;
   launch.date = row.get<std::string>("date");
@@ -320,14 +335,16 @@ Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine) 
   if (const double s = row.get_at_least("step_overhead_s", 0.0); s > 0) launch.step_overhead_s[DeviceKind::cpu] = s;
   if (row.has("process_bytes")) launch.process_bytes = bytes(row, "process_bytes");  // unknown to files of schema 3.0
   if (row.has("gpu")) read_gpu_figures(row.at("gpu"), launch);
+  if (version.tells_too_small_losses()) forget_what_computing_loses(launch);
   return launch;
 }
 
 /// The launches of a file of schema 2, which kept one measurement of each value: those that it names, each with the
 /// layers that name it, and one more, of unknown ranks and canary, with the other layers. What else there is names no
 /// launch and is the last one's.
-std::vector<Calibration> launches_of_merged(const JsonReader& file, const MachineInfo& machine) {
-  Calibration rest = launch_from_json(file, machine);
+std::vector<Calibration> launches_of_merged(const JsonReader& file, const MachineInfo& machine,
+                                            const FileVersion& version) {
+  Calibration rest = launch_from_json(file, machine, version);
   if (!file.has("launches")) return {std::move(rest)};  // schema 2.5
   std::vector<Calibration> launches;
   for (const JsonReader& row : file.at("launches").items()) {
@@ -379,11 +396,11 @@ json to_json(const Calibration& calibration) {
 }
 
 Calibration calibration_from_json(const JsonReader& file) {
-  const int version = required_version(file);
+  const FileVersion version = required_version(file);
   const MachineInfo machine = machine_from_json(file.at("machine"));
-  if (version == merged_major) return combined(launches_of_merged(file, machine));
+  if (version.major == merged_major) return combined(launches_of_merged(file, machine, version));
   std::vector<Calibration> launches;
-  for (const JsonReader& row : file.at("launches").items()) launches.push_back(launch_from_json(row, machine));
+  for (const JsonReader& row : file.at("launches").items()) launches.push_back(launch_from_json(row, machine, version));
   if (launches.empty()) throw file.at("launches").error("at least one launch");
   return combined(std::move(launches));
 }

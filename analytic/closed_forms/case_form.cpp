@@ -193,8 +193,9 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
     const double averages = copies > 1 ? averaged_words / adding_words * whole.adding : 0;
     form.step_time_s = local_step(own, sums + averages, every);
   } else if (gathers) {
-    // Own shares are copied to where the whole weights come.
-    const double gather = sums / 2 + (copies > 1 ? gradient_moves(spec, whole, 0, true) / copies : 0);
+    // Before whole weights come, a rank copies its own share to where they will lie.
+    const bool copied = copies > 1 && spec.reshard && !is_emulated(spec);
+    const double gather = sums / 2 + (copied ? copied_words(spec) / adding_words * whole.adding / copies : 0);
     form.step_time_s = fully_sharded_step(whole.forward, backward, update, gather, spec.reshard ? gather : 0, sums / 2);
   } else if (shares) {
     // What was updated is gathered at once, with no backward to hide behind.

@@ -50,16 +50,18 @@ class AblatedTimes final : public TimesOf {
   double load_s_per_sample(const plan::Plan& plan, int loading_ranks) const override {
     return term_ == AblatedTerm::loading ? 0 : base_.load_s_per_sample(plan, loading_ranks);
   }
-  int cores() const override {
-    // More than anybody wants: of 0 ranks would not jitter either, nor hosts share their links.
-    const bool enough = term_ == AblatedTerm::sharing && base_.cores() > 0;
-    return enough ? std::numeric_limits<int>::max() : base_.cores();
+  // More than anybody wants: of 0 ranks would not jitter either, nor hosts share their links.
+  int cores() const override { return has_enough() ? std::numeric_limits<int>::max() : base_.cores(); }
+  int cores_of_rank(const Case& spec) const override {
+    return has_enough() ? std::numeric_limits<int>::max() : base_.cores_of_rank(spec);
   }
 
  private:
   double by_cores_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy, double crowded_s) const {
     return contended(base_.seconds(plan, rank, op, 1), crowded_s, crowd_of(plan, base_.cores()), busy).by_cores_s;
   }
+
+  bool has_enough() const { return term_ == AblatedTerm::sharing && base_.cores() > 0; }
 
   AblatedTerm term_;
 };

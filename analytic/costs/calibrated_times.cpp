@@ -220,7 +220,7 @@ class CalibratedTimes final : public TimeModel {
   }
 
   double words_seconds(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy) const {
-    return update_words(plan, op) / update_words(plan) *
+    return update_words(plan, rank, op) / update_words(plan) *
            update_seconds(plan, sizes().updated_bytes(plan, rank, op), busy);
   }
 

@@ -23,11 +23,7 @@ class DataSheetTimes final : public TimeModel {
       : machine_(std::move(machine)), sizes_(std::move(sizes)), faster_(faster) {}
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    DataSheetRates rates =
-        data_sheet_rates(machine_, plan.spec, std::min(busy_ranks, ranks_beside(plan.placement, rank, busy_ranks)));
-    rates.flops_per_s *= faster_.flops;
-    rates.bytes_per_s *= faster_.memory;
-    rates.state_bytes_per_s *= faster_.memory;
+    const DataSheetRates rates = rates_beside(plan, rank, busy_ranks);
     switch (op.kind) {
       case plan::OpKind::forward:
       case plan::OpKind::recompute: return roofline(rates, plan, rank, op);
@@ -42,7 +38,7 @@ class DataSheetTimes final : public TimeModel {
       case plan::OpKind::project:
       case plan::OpKind::decode:
         return {.compute = sizes_.compression_flops(plan, op) / rates.flops_per_s,
-                .memory = update_words(plan, op) * static_cast<double>(sizes_.updated_bytes(plan, rank, op)) /
+                .memory = update_words(plan, rank, op) * static_cast<double>(sizes_.updated_bytes(plan, rank, op)) /
                           rates.state_bytes_per_s};
       case plan::OpKind::all_reduce:
       case plan::OpKind::reduce_scatter:
@@ -52,8 +48,9 @@ class DataSheetTimes final : public TimeModel {
         TimeParts times = share_of_all_reduce(op.kind) *
                           data_sheet_all_reduce(machine_, plan.spec, spread(plan, members),
                                                 op.kind == plan::OpKind::all_reduce, bytes(plan, rank, op));
-        const double own = bytes(plan, rank, op) / static_cast<double>(members.size());
-        times.memory += gathered_words(plan, op) * own / rates.state_bytes_per_s;
+        const auto ranks = static_cast<int>(members.size());  // which all copy their shares at once
+        if (const double words = gathered_words(plan, op); words > 0)
+          times.memory += words * bytes(plan, rank, op) / ranks / rates_beside(plan, rank, ranks).state_bytes_per_s;
         return times;
       }
       case plan::OpKind::send:
@@ -90,6 +87,16 @@ class DataSheetTimes final : public TimeModel {
   std::string source() const override { return "data-sheet"; }
 
  private:
+  /// While so many ranks are busy, of which those of other hosts get into nobody's way.
+  DataSheetRates rates_beside(const plan::Plan& plan, Rank rank, int busy_ranks) const {
+    DataSheetRates rates =
+        data_sheet_rates(machine_, plan.spec, std::min(busy_ranks, ranks_beside(plan.placement, rank, busy_ranks)));
+    rates.flops_per_s *= faster_.flops;
+    rates.bytes_per_s *= faster_.memory;
+    rates.state_bytes_per_s *= faster_.memory;
+    return rates;
+  }
+
   GroupSpread spread(const plan::Plan& plan, std::span<const Rank> ranks) const {
     return group_spread(machine_, plan.spec, plan.placement, ranks);
   }

@@ -64,6 +64,9 @@ class TimeModel {
   virtual std::string link_assumption(const plan::Plan& plan, Rank rank, const plan::Op& op) const;
   /// Cores that computing and communicating share; 0: they never compete (emulated links, unit costs).
   virtual int cores() const = 0;
+  /// Of a rank on the processor: those that it is bound to with all its threads, where a host has as many for each of
+  /// its ranks; of more than cores(), none is bound.
+  virtual int cores_of_rank(const Case& spec) const { return spec.threads; }
   /// Whether messages and collectives that are on their way at the same time share the links of their ranks
   /// (plan::SharedLinks): what they take is then parts().latency, and parts().transfer at a link's whole rate.
   virtual bool shares_links() const { return false; }

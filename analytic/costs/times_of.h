@@ -28,6 +28,7 @@ class TimesOf : public TimeModel {
     return base_.link_assumption(plan, rank, op);
   }
   int cores() const override { return base_.cores(); }
+  int cores_of_rank(const Case& spec) const override { return base_.cores_of_rank(spec); }
   bool shares_links() const override { return base_.shares_links(); }
   Uplinks uplinks() const override { return base_.uplinks(); }
   std::string source() const override { return base_.source(); }

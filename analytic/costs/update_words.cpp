@@ -42,7 +42,7 @@ double compression_words(const plan::Plan& plan, plan::OpKind step) {
 
 }  // namespace
 
-double update_words(const plan::Plan& plan, const plan::Op& op) {
+double update_words(const plan::Plan& plan, Rank rank, const plan::Op& op) {
   if (plan::is_of_compression(op.kind)) return compression_words(plan, op.kind);
   constexpr double words_of_norms = 2;  // a weight and a gradient
   if (op.kind == plan::OpKind::norms) return words_of_norms;
@@ -53,6 +53,9 @@ double update_words(const plan::Plan& plan, const plan::Op& op) {
   const bool beside_norms = op.group.value >= 0 && find_optimizer(plan.spec.optimizer.name).reads_norms;
   double words = update_words(plan);
   if (beside_norms) words -= words_of_norms;
+  // A word that is read is written without being read again.
+  constexpr double read_and_written = 2;
+  if (plan.ranks[rank.value].weight_versions > 1) words += copied_words(plan.spec) - read_and_written;
   // Out of buckets to where the update has them.
   if (plan::sums_by_reducer(plan.spec)) words += copied_words(plan.spec);
   return words;

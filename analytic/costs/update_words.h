@@ -8,9 +8,10 @@ namespace parabench::analytic {
 /// Words per parameter that an update by the plan's optimizer moves.
 double update_words(const plan::Plan& plan);
 /// What this operation moves of them, norms or an update: norms of shares are an operation of their own. Where
-/// PyTorch's reducer sums, an update also copies the gradients out of its buckets. Of a step of a compressed sum its
-/// words per parameter, without products.
-double update_words(const plan::Plan& plan, const plan::Op& op);
+/// PyTorch's reducer sums, an update also copies the gradients out of its buckets; one that writes another version of
+/// the weights (RankProgram::weight_versions) writes what it has not read, as a copy does. Of a step of a compressed
+/// sum its words per parameter, without products.
+double update_words(const plan::Plan& plan, Rank rank, const plan::Op& op);
 /// Words that copying one moves: it is read and written. A processor reads what it writes first, a line of the cache at
 /// a time; a GPU writes whole lines.
 double copied_words(const Case& spec);

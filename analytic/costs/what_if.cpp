@@ -30,6 +30,7 @@ class ChangedTimes final : public TimesOf {
       const Way way = way_of(plan, rank, op);
       parts.latency = latency.value ? way.steps * *latency.value : latency.factor * parts.latency;
       parts.transfer = bandwidth.value ? way.bytes / *bandwidth.value : parts.transfer / bandwidth.factor;
+      parts.memory /= device.memory;
       return parts;
     }
     parts.compute /= what_if_.device.flops;

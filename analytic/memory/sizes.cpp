@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -117,6 +118,18 @@ struct Sizes::Facts {
     int first_layer, layers, element;
     auto operator<=>(const Run&) const = default;
   };
+  /// Of buckets, once somebody asks for those of a sum.
+  std::int64_t summed_bytes(const plan::Plan& plan, const plan::Op& sum) const {
+    const plan::Segment &first = plan.segments[sum.segment.value],
+                        &last = plan.segments[sum.segment.value + sum.segments - 1];
+    const std::lock_guard lock(counting);
+    const auto [known, is_new] = sums.try_emplace({first.first_layer, last.first_layer + last.layers,
+                                                   plan.spec.bucket.value, plan::parameter_bytes(plan.spec.precision)});
+    if (is_new) known->second = plan::summed_bytes(plan, model, sum).value;
+    return known->second;
+  }
+  mutable std::map<std::tuple<int, int, std::int64_t, int>, std::int64_t> sums;
+
   mutable std::mutex counting;
   mutable std::map<Run, models::LayerCost> runs;
 };
@@ -245,7 +258,7 @@ std::int64_t Sizes::payload_bytes(const plan::Plan& plan, Rank rank, const plan:
   }
   if (plan::is_compressed(op.payload)) return plan::collective_bytes(plan, facts_->parameters, op);
   const bool of_buckets = op.kind == plan::OpKind::all_reduce && op.payload == plan::Payload::gradients;
-  if (of_buckets && plan::sums_by_reducer(plan.spec)) return plan::summed_bytes(plan, model(), op).value;
+  if (of_buckets && plan::sums_by_reducer(plan.spec)) return facts_->summed_bytes(plan, op);
   if (!plan::is_of_micro_batch(op.payload)) {
     const int element = plan::parameter_bytes(plan.spec.precision);
     const plan::ElementRange run{0, parameter_bytes(plan, op.segment, op.segments) / element};

@@ -37,21 +37,50 @@ bool streams(plan::OpKind kind) {
   return plan::lane_kind(kind) == plan::LaneKind::compute && !plan::is_pass(kind) && !plan::is_of_compression(kind);
 }
 
+CorePools core_pools(const plan::Plan& plan, const TimeModel& time, const std::vector<int>& ranks_of_host) {
+  const std::int64_t own = time.cores_of_rank(plan.spec);
+  CorePools pools;
+  std::vector<int> of_host(ranks_of_host.size(), -1);
+  const auto add = [&](int cores, int host) {
+    pools.cores.push_back(cores);
+    pools.ranks.push_back(0);
+    pools.hosts.push_back(host);
+    return static_cast<int>(pools.cores.size()) - 1;
+  };
+  for (Rank rank; rank.value < plan.spec.np; ++rank) {
+    const int host = host_of(plan.placement, rank);
+    if (plan.spec.device == DeviceKind::cpu && ranks_of_host[host] * own <= time.cores()) {
+      pools.of_rank.push_back(add(static_cast<int>(own), host));
+    } else {
+      if (of_host[host] < 0) of_host[host] = add(time.cores(), host);
+      pools.of_rank.push_back(of_host[host]);
+    }
+    ++pools.ranks[pools.of_rank.back()];
+  }
+  return pools;
+}
+
+std::vector<int> count_ranks(const plan::Plan& plan) {
+  std::vector<int> ranks(host_count(plan.placement));
+  for (Rank rank; rank.value < plan.spec.np; ++rank) ++ranks[host_of(plan.placement, rank)];
+  return ranks;
+}
+
 }  // namespace
 
 SharingActivities::SharingActivities(const plan::Plan& plan, const TimeModel& time)
     : plan_(plan),
       time_(time),
-      ranks_of_host_(host_count(plan.placement)),
+      ranks_of_host_(count_ranks(plan)),
       uplinks_(time.uplinks()),
       cores_(time.cores()),
+      pools_(core_pools(plan, time, ranks_of_host_)),
       crowd_(crowd_of(plan, cores_)) {
-  for (Rank rank; rank.value < plan.spec.np; ++rank) ++ranks_of_host_[host_of(plan.placement, rank)];
-  const std::size_t hosts = ranks_of_host_.size();
-  for (std::vector<int>* counts : {&load_.busy, &load_.streaming, &load_.computing, &load_.cores})
-    counts->assign(hosts, 0);
-  load_.weights.assign(hosts, 0);
-  load_.lost.assign(hosts, 0);
+  const std::size_t hosts = ranks_of_host_.size(), pools = pools_.cores.size();
+  for (std::vector<int>* counts : {&load_.busy, &load_.streaming}) counts->assign(hosts, 0);
+  for (std::vector<int>* counts : {&load_.computing, &load_.cores}) counts->assign(pools, 0);
+  load_.weights.assign(pools, 0);
+  load_.lost.assign(pools, 0);
   load_.passing.assign(2 * hosts, 0);
 }
 
@@ -72,7 +101,7 @@ void SharingActivities::start(const Activity& activity, double now) {
       .streams = streams(activity.op->kind),
       .demand = demand_of_a_rank(plan_.spec, computes) * (computes ? 1 : activity.ends),
   };
-  if (ranks_of_host_.size() > 1) place(running);
+  if (pools_.cores.size() > 1) place(running);
   running.weight = weight_unit;
   if (!computes) weigh(running);
   std::fill_n(&said_s_[number * says()], says(), unknown);
@@ -88,11 +117,19 @@ void SharingActivities::start(const Activity& activity, double now) {
 void SharingActivities::place(Running& running) const {
   const Activity& activity = running.activity;
   running.host = host_of(plan_.placement, activity.rank);
-  running.on_host.resize(ranks_of_host_.size());
+  if (running.computes) {
+    running.used = {{pools_.of_rank[activity.rank.value], running.demand}};
+    return;
+  }
   const std::vector<Rank> ranks = ranks_of(plan_, activity);
-  for (const Rank rank : ranks)
-    running.on_host[host_of(plan_.placement, rank)] += demand_of_a_rank(plan_.spec, running.computes);
-  if (group_shape(plan_.placement, ranks).hosts == 1) return;
+  std::vector<int> pools;
+  for (const Rank rank : ranks) pools.push_back(pools_.of_rank[rank.value]);
+  std::ranges::sort(pools);
+  for (const int pool : pools) {
+    if (running.used.empty() || running.used.back().pool != pool) running.used.push_back({pool});
+    running.used.back().cores += demand_of_a_rank(plan_.spec, /*computes=*/false);
+  }
+  if (ranks_of_host_.size() == 1 || group_shape(plan_.placement, ranks).hosts == 1) return;
   if (plan::is_message(activity.op->kind)) {
     running.ports = {way_out(running.host), way_in(host_of(plan_.placement, activity.op->peer))};
   } else {
@@ -108,26 +145,23 @@ void SharingActivities::place(Running& running) const {
   if (uplinks_.hosts_per_rack > 0) place_in_racks(running, ranks);
 }
 
-int SharingActivities::ends_on(const Running& running, std::size_t host) const {
-  return running.on_host.empty() ? running.demand : running.on_host[host];
-}
-
-/// Alone it gets all cores that it can use; while every rank of its fullest host computes on one thread, a share of
+/// Alone it gets all cores that it can use; while every rank of its fullest pool computes on one thread, a share of
 /// that, by how much longer it then takes.
 void SharingActivities::weigh(Running& running) const {
-  std::size_t host = 0;
-  for (std::size_t other = 1; other < ranks_of_host_.size(); ++other)
-    if (ends_on(running, other) > ends_on(running, host)) host = other;
-  const int ends = ends_on(running, host), computing = ranks_of_host_[host];
-  if (ends == 0 || computing + ends <= cores_) return;
+  int fullest = 0, ends = 0;
+  for_each_pool(running, [&](int pool, int here) {
+    if (here > ends) fullest = pool, ends = here;
+  });
+  const int computing = pools_.ranks[fullest], cores = pools_.cores[fullest];
+  if (ends == 0 || computing + ends <= cores) return;
   const BesideComputing beside = time_.beside_computing(plan_, running.activity.rank, *running.activity.op);
   if (beside.slowdown <= 0) return;
-  const double share = std::min(1.0, static_cast<double>(cores_) / ends) / beside.slowdown;
-  const double left = cores_ - share * ends;  // to those that compute
+  const double share = std::min(1.0, static_cast<double>(cores) / ends) / beside.slowdown;
+  const double left = cores - share * ends;  // to those that compute
   const double weight = left > 0 ? std::min(most_weight, share * computing / left) : most_weight;
   running.weight = std::max<std::int64_t>(1, std::llround(weight * weight_unit));
   if (!beside.lost_share) return;
-  const double has = std::min(1.0, static_cast<double>(cores_) / computing);  // of a core, a rank that computes
+  const double has = std::min(1.0, static_cast<double>(cores) / computing);  // of a core, a rank that computes
   running.lost = std::llround(*beside.lost_share * has * weight_unit);
 }
 
@@ -229,19 +263,18 @@ int SharingActivities::shape_of(const Running& running) {
 }
 
 void SharingActivities::count(const Running& running, int times) {
-  for (std::size_t host = 0; host < ranks_of_host_.size(); ++host) {
-    const int ends = times * ends_on(running, host);
-    load_.cores[host] += ends;
-    load_.weights[host] += running.weight * ends;
-    load_.lost[host] += running.lost.value_or(0) * ends;
-    if (plan::is_collective(running.activity.op->kind)) load_.streaming[host] += ends;
-  }
+  for_each_pool(running, [&](int pool, int cores) {
+    const int ends = times * cores;
+    load_.cores[pool] += ends;
+    load_.weights[pool] += running.weight * ends;
+    load_.lost[pool] += running.lost.value_or(0) * ends;
+    if (plan::is_collective(running.activity.op->kind)) load_.streaming[pools_.hosts[pool]] += ends;
+    if (running.computes) load_.computing[pool] += ends;
+  });
   for (const int port : running.ports) load_.passing[port] += times;
   if (running.streams) load_.streaming[running.host] += times;
   if (running.weight != weight_unit || running.lost) weighted_ += times;
-  if (!running.computes) return;
-  load_.busy[running.host] += times;
-  load_.computing[running.host] += times * running.demand;
+  if (running.computes) load_.busy[running.host] += times;
 }
 
 void SharingActivities::count_uplinks() {
@@ -252,52 +285,51 @@ void SharingActivities::count_uplinks() {
   }
 }
 
-/// What is known, and where it is not, what each thread of theirs gets by its weight among all that run on the host,
+/// What is known, and where it is not, what each thread of theirs gets by its weight among all that run in the pool,
 /// one at most.
 void SharingActivities::count_exchanges() {
-  exchanges_.assign(ranks_of_host_.size(), 0);
+  exchanges_.assign(pools_.cores.size(), 0);
   for (const int number : running_) {
     const Running& running = places_[number];
     if (running.computes || running.lost) continue;
-    for (std::size_t host = 0; host < exchanges_.size(); ++host) {
-      const int ends = ends_on(running, host);
-      if (ends == 0) continue;
-      const auto weight = static_cast<double>(running.weight), all = static_cast<double>(load_.weights[host]);
-      exchanges_[host] += ends * std::min(1.0, cores_ * weight / all);
-    }
+    for_each_pool(running, [&](int pool, int ends) {
+      if (ends == 0) return;
+      const auto weight = static_cast<double>(running.weight), all = static_cast<double>(load_.weights[pool]);
+      exchanges_[pool] += ends * std::min(1.0, pools_.cores[pool] * weight / all);
+    });
   }
-  for (std::size_t host = 0; host < exchanges_.size(); ++host) {
-    exchanges_[host] += static_cast<double>(load_.lost[host]) / weight_unit;
-    exchanges_[host] = std::min(exchanges_[host], most_lost * cores_);
+  for (std::size_t pool = 0; pool < exchanges_.size(); ++pool) {
+    exchanges_[pool] += static_cast<double>(load_.lost[pool]) / weight_unit;
+    exchanges_[pool] = std::min(exchanges_[pool], most_lost * pools_.cores[pool]);
   }
 }
 
 /// What messages and collectives leave is divided among those that compute.
-SharingActivities::Stretch SharingActivities::stretch_on(std::size_t host, const Shape& shape) const {
+SharingActivities::Stretch SharingActivities::stretch_in(int pool, const Shape& shape) const {
   // Passes were measured while as many ranks computed as do now; updates, while as many updated.
-  const int measured = shape.computes ? busy_ranks(shape) * shape.demand : shape.demand;
-  const double cores = cores_, before = std::max(cores_, measured);
-  double here = std::max(cores_, load_.cores[host]);
-  if (weighted_ > 0 && load_.cores[host] > cores_) {
+  const int ranks = shape.computes ? std::min(busy_ranks(shape), pools_.ranks[pool]) : 1;
+  const double cores = pools_.cores[pool], before = std::max(pools_.cores[pool], ranks * shape.demand);
+  double here = std::max(pools_.cores[pool], load_.cores[pool]);
+  if (weighted_ > 0 && load_.cores[pool] > pools_.cores[pool]) {
     here = shape.computes
-               ? cores * load_.computing[host] / (cores - exchanges_[host])
-               : std::max(cores, static_cast<double>(load_.weights[host]) / static_cast<double>(shape.weight));
+               ? cores * load_.computing[pool] / (cores - exchanges_[pool])
+               : std::max(cores, static_cast<double>(load_.weights[pool]) / static_cast<double>(shape.weight));
   }
   if (shape.demand == 0 || here <= before) return {cores, cores};
   return {here, before};
 }
 
-/// What it takes where its hosts' cores, and the links between them, are as loaded as they are.
+/// What it takes where its cores, and the links between its hosts, are as loaded as they are.
 double SharingActivities::stretched_s(const Running& running, double measured_s) const {
-  Stretch most{static_cast<double>(cores_), static_cast<double>(cores_)};  // on the host that holds it up most
-  for (std::size_t host = 0; host < ranks_of_host_.size(); ++host) {
-    const Stretch here = stretch_on(host, {.computes = running.computes,
+  Stretch most;  // in the pool that holds it up most
+  for_each_pool(running, [&](int pool, int cores) {
+    const Stretch here = stretch_in(pool, {.computes = running.computes,
                                            .streams = running.streams,
                                            .host = running.host,
-                                           .demand = ends_on(running, host),
+                                           .demand = cores,
                                            .weight = running.weight});
     if (here.wanted * most.measured > most.wanted * here.measured) most = here;
-  }
+  });
   const double by_cores = most.wanted / most.measured;
   const double alone = running.uplinks.empty() ? 1 : std::min(1.0, uplinks_.links / running.links_up);
   const double rate = share_of_links(running) * share_of_uplinks(running);
@@ -320,12 +352,12 @@ void SharingActivities::reload() {
     mix();
     known_ = 0;
   }
-  if (ranks_of_host_.size() > 1) {
+  if (pools_.cores.size() > 1) {
     for (; known_ < size; ++known_) whole_s_[known_] = stretched_s(places_[running_[known_]], measured_s_[known_]);
     return;
   }
   stretches_.clear();
-  for (const Shape& shape : shapes_) stretches_.push_back(stretch_on(0, shape));
+  for (const Shape& shape : shapes_) stretches_.push_back(stretch_in(0, shape));
   for (; known_ < size; ++known_) {
     const Stretch& stretch = stretches_[shape_[known_]];
     whole_s_[known_] = measured_s_[known_] * stretch.wanted / stretch.measured;

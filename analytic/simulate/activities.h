@@ -22,6 +22,13 @@ struct Activity {
   int ends = 1;  ///< ranks that take part
 };
 
+/// Cores that the same threads share: where a host has enough for the threads that its ranks compute on, each rank's
+/// own, to which it is bound with all its threads (docs/cluster.md); else all of the host.
+struct CorePools {
+  std::vector<int> of_rank;              ///< the pool of each
+  std::vector<int> cores, ranks, hosts;  ///< of each pool; several lie on one host
+};
+
 /// Activities that share the cores of their hosts and the links between these, as simulate.h says.
 class SharingActivities {
  public:
@@ -29,19 +36,24 @@ class SharingActivities {
   void start(const Activity& activity, double now);
   bool empty() const { return running_.empty(); }
   /// Appends the lanes of those that end next, all at one instant, to `ended` and returns the instant. Precondition:
-  /// not empty. O(what runs), a few operations of vectors for each while the load is what it was.
+  /// not empty. O(what runs, and pools that this is in), a few operations of vectors for each while the load is what it
+  /// was.
   double finish(std::vector<int>& ended);
 
  private:
+  /// Cores that an operation would use of a pool; 0 of the work of GPUs.
+  struct Used {
+    int pool = 0, cores = 0;
+  };
   struct Running {
     Activity activity;
     bool computes = false;
     bool streams = false;              ///< computes little and moves much: an update, an addition
     int host = 0;                      ///< of a compute operation
-    int demand = 0;                    ///< cores that it would use, of all hosts together
+    int demand = 0;                    ///< cores that it would use, of all pools together
     std::int64_t weight = 0;           ///< of each of them where threads share cores, in parts of weight_unit
     std::optional<std::int64_t> lost;  ///< of a core, to computing, by each, in such parts; nullopt: by their weight
-    std::vector<int> on_host;          ///< of each; empty: there is one host
+    std::vector<Used> used;            ///< of each pool that it is in, where there are several
     std::vector<int> ports;            ///< of hosts, each named once, that it passes through; empty: none
     double on_link = 0;                ///< share of its time that gets longer when others pass
     int sharers = 1;                   ///< messages for whose share of the link its time was asked
@@ -50,11 +62,11 @@ class SharingActivities {
   };
   /// What runs at a moment.
   struct Load {
-    /// By host: compute operations, ranks that move memory (updates, additions, collectives), cores that compute
-    /// operations use, and that all use.
-    std::vector<int> busy, streaming, computing, cores;
-    std::vector<std::int64_t> weights;  ///< by host: of all that use cores
-    std::vector<std::int64_t> lost;     ///< by host: of the exchanges of which that is known
+    /// By host: compute operations, ranks that move memory (updates, additions, collectives).
+    std::vector<int> busy, streaming;
+    std::vector<int> computing, cores;  ///< by pool: cores that compute operations use, and that all use
+    std::vector<std::int64_t> weights;  ///< by pool: of all that use cores
+    std::vector<std::int64_t> lost;     ///< by pool: of the exchanges of which that is known
     std::vector<int> passing;           ///< by port
     std::vector<double> up;             ///< by port of racks: links of hosts that what passes would fill
     bool operator==(const Load&) const = default;
@@ -65,15 +77,20 @@ class SharingActivities {
   }
   void place(Running& running) const;
   void weigh(Running& running) const;
-  int ends_on(const Running& running, std::size_t host) const;
+  /// Calls each(pool, cores) for those that it is in.
+  template <class Each>
+  void for_each_pool(const Running& running, const Each& each) const {
+    if (running.used.empty()) return each(0, running.demand);
+    for (const auto& [pool, cores] : running.used) each(pool, cores);
+  }
   void place_in_racks(Running& running, const std::vector<Rank>& ranks) const;
   double share_of_links(const Running& running) const;
   double share_of_uplinks(const Running& running) const;
-  /// What holds an operation up: cores that are wanted now, and that were when it was measured, on one of its hosts.
+  /// What holds an operation up: cores that are wanted now, and that were when it was measured, in one of its pools.
   struct Stretch {
     double wanted = 1, measured = 1;
   };
-  /// What decides how many ranks an operation is measured with, and, on the only host, its stretch.
+  /// What decides how many ranks an operation is measured with, and, in the only pool, its stretch.
   struct Shape {
     bool computes = false, streams = false;
     int host = 0, demand = 0;
@@ -81,7 +98,7 @@ class SharingActivities {
     bool operator==(const Shape&) const = default;
   };
   int shape_of(const Running& running);
-  Stretch stretch_on(std::size_t host, const Shape& shape) const;
+  Stretch stretch_in(int pool, const Shape& shape) const;
   void count_exchanges();
   int busy_ranks(const Shape& shape) const;
   std::size_t says() const { return static_cast<std::size_t>(plan_.spec.np) + 1; }
@@ -99,11 +116,12 @@ class SharingActivities {
   const TimeModel& time_;
   std::vector<int> ranks_of_host_;
   Uplinks uplinks_;
-  int cores_;
+  int cores_;  ///< of a host
+  CorePools pools_;
   Crowd crowd_;
   Load load_, before_;             ///< at present, and when whole_s_ was asked for
   int weighted_ = 0;               ///< messages and collectives that run and do not share cores in equal parts
-  std::vector<double> exchanges_;  ///< by host: cores that computing loses to exchanges, where some of these run
+  std::vector<double> exchanges_;  ///< by pool: cores that computing loses to exchanges, where some of these run
   std::vector<double> excess_;     ///< by host: Contended::excess of the passes that run, added up
   std::vector<int> passes_;        ///< by host: these
   double now_ = 0;

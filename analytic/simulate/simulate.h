@@ -15,21 +15,23 @@ namespace parabench::analytic {
 ///  - Collectives start when all members of the group have come to it.
 ///  - Where time.shares_links(), messages and collectives of a rank share its link (plan::SharedLinks): that is on top
 ///    of what they take alone. Elsewhere the lanes of a rank do not delay each other.
-///  - Where time.cores() > 0, all running operations of a host (Plan::placement) share its C cores (processor sharing)
-///    where their threads are more. A compute operation uses threads_of_operation(spec) threads, a message one at each
-///    end, a collective one per member. A thread of a message or collective of weight w gets min(1, w C / W) cores, W
-///    being the weights of all threads, computing ones of 1. w is such that it is slowed down by
-///    time.beside_computing().slowdown while every rank of its fullest host computes on one thread, at most 20; 1 where
-///    that is unknown, so that all share equally. Computing threads divide equally what is left of the cores: each
-///    thread of a message or collective takes lost_share of what a rank has from them, or what it gets where that is
-///    unknown. What an operation suffered when it was measured (busy ranks; more threads than cores) is not charged
-///    again; of several hosts the slowest counts. The work of GPUs takes no cores. Seconds of computing follow the
-///    number of ranks of the host that compute, moment by moment, and what these compute (contention.h); those of what
-///    moves much memory and computes little (updates, additions) the number of its ranks that do, or take part in a
-///    collective: passes slow them down by their share of the cores alone. Passes were measured while as many threads
-///    computed; updates while as many updated, so that these share cores with passes beside them on top (a little too
-///    much of it where their rate lies between that of one rank and that of all, which shared cores as well). Where
-///    time.cores() is 0, busy_ranks is 1.
+///  - Where time.cores() > 0, running operations share cores (processor sharing) where their threads are more: those of
+///    a pool of C cores. A host (Plan::placement) is one, all cores being its own; where these suffice for the threads
+///    that its ranks compute on, each rank is one, with time.cores_of_rank(). A compute operation uses
+///    threads_of_operation(spec) threads, a message one at each end, a collective one per member. A thread of a message
+///    or collective of weight w gets min(1, w C / W) cores, W being the weights of all threads of the pool, computing
+///    ones of 1. w is such that it is slowed down by time.beside_computing().slowdown while every rank of its fullest
+///    pool computes on one thread, at most 20; 1 where that is unknown, so that all share equally. Computing threads
+///    divide equally what is left of the cores: each thread of a message or collective takes lost_share of what a rank
+///    has from them, or what it gets where that is unknown. What an operation suffered when it was measured (busy
+///    ranks; more threads than cores) is not charged again; of an exchange in several pools the slowest counts. The
+///    work of GPUs takes no cores. Seconds of computing follow the number of ranks of the host that compute, moment by
+///    moment, and what these compute (contention.h); those of what moves much memory and computes little (updates,
+///    additions) the number of its ranks that do, or take part in a collective: passes slow them down by their share of
+///    the cores alone. Passes were measured while as many threads computed; updates while as many updated, so that
+///    these share cores with passes beside them on top (a little too much of it where their rate lies between that of
+///    one rank and that of all, which shared cores as well). Several exchanges of a rank at once are as many threads,
+///    though one drives them all. Where time.cores() is 0, busy_ranks is 1.
 ///  - There, too, messages and collectives between hosts share the links of their hosts, which have a port for each
 ///    direction: parts().transfer is stretched by how many pass through the fullest port that they pass through, a
 ///    collective through both of every host that it has members on. Where it shares cores as well, the scarcer of the
@@ -38,8 +40,8 @@ namespace parabench::analytic {
 ///  - Where racks of hosts have uplinks (time.uplinks()), what the links of hosts let out of a rack, or into it, at a
 ///    moment passes its uplink at the same share of that, all of it where the uplink is wide enough.
 /// Deterministic. Throws Error naming, rank by rank, the operations that wait for each other when the plan
-/// dead-locks. O(n) in operations; with shared cores O(n k), k being the operations that run at a time; with
-/// shared links O(n (p + log n)), p being the ranks of a collective.
+/// dead-locks. O(n) in operations; with shared cores O(n k), k being the operations that run at a time and the ranks
+/// that their collectives have; with shared links O(n (p + log n)), p being the ranks of a collective.
 plan::Timeline simulate(const plan::Plan& plan, const TimeModel& time);
 
 }  // namespace parabench::analytic

@@ -108,7 +108,8 @@ void pass(TermList& terms, Rank rank, StageId stage, plan::OpKind kind) {
     const bool copies = kind == plan::OpKind::update && plan::sums_by_reducer(terms.plan.spec);
     terms.add(
         name, sum, "s", "parameters x seconds per parameter",
-        terms.with_assumption(fmt::format("{}, one fused loop{}", find_optimizer(terms.plan.spec.optimizer.name).help,
+        terms.with_assumption(fmt::format("{}, one fused loop{}{}", find_optimizer(terms.plan.spec.optimizer.name).help,
+                                          terms.plan.ranks[rank.value].weight_versions > 1 ? " to a new version" : "",
                                           copies ? ", and copies out of the reducer's buckets" : "")));
     return;
   }

@@ -52,15 +52,15 @@ std::string changes_text(const analytic::WhatIf& what_if) {
   return changes.empty() ? "nothing changed" : fmt::format("{}", fmt::join(changes, ","));
 }
 
-/// `of`: "", or a word for the costs that they are of.
-void print_parts(const StepParts& parts, std::string_view of, std::ostream& out) {
+/// `before`: printed before the parts.
+void print_parts(const StepParts& parts, std::string_view before, std::ostream& out) {
   std::string text;
   for (const auto& [name, part] : time_part_fields) {
     const double seconds = parts.seconds.*part;
     if (seconds > 0) text += fmt::format("{}{} {}", text.empty() ? "" : " + ", name, human_seconds(seconds));
   }
   if (text.empty()) return;
-  fmt::print(out, "  operations  {}{} of rank {}, the busiest, per step\n", of, text, parts.rank.value);
+  fmt::print(out, "  operations  {}{} of rank {}, the busiest, per step\n", before, text, parts.rank.value);
 }
 
 /// Ranks above which those that are predicted the same are one line.

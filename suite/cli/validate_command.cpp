@@ -19,6 +19,7 @@ void add_options(CLI::App& app, ValidateOptions& options) {
 
 ExitCode validate_file(const ValidateOptions& options, const Start& start) {
   const nlohmann::json document = read_json(options.file);
+  results::require_results(document, options.file);
   results::require_valid(JsonReader(document, options.file), "");
   // Exchanges are there in place of records.
   const bool exchanges = document.contains("exchanges");

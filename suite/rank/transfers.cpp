@@ -20,9 +20,9 @@
 namespace parabench::rank {
 namespace {
 
-/// Before an exchange beside computing its thread sleeps for so long. It has just swept the caches: meanwhile computing
-/// gets back what it needs in them, which it would lose to the exchange else, and the scheduler forgets that the thread
-/// had the core. In a step both are so, as long as a backward lies between two exchanges.
+/// Before each exchange beside computing its thread sleeps for so long. Before a collective it has swept the caches:
+/// meanwhile computing gets back what it needs in them, or it would seem to lose that to the exchange. And a thread
+/// that has just had the core gets less of it, as the scheduler shares; in a step one wakes up after a pass or more.
 constexpr auto rest = std::chrono::milliseconds(6);
 
 /// `prepare` runs before each transfer, untimed. The largest over the ranks of each rank's median.

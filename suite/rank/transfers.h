@@ -26,9 +26,10 @@ struct TimedGroup {
   int members = 0;
 };
 /// On rank 0 medians of the slowest rank, on the others their own; behind a barrier each, with the processor's caches
-/// full of something else; shares are even. On the processor each size twice, while nobody computes and while all ranks
-/// do. Collective; a rank takes part in `group`, or only waits where it has none. Precondition: `sizes`, in bytes, are
-/// the same on all ranks, ascend, and are no larger than the arena, which lies on the device.
+/// full of something else, beside computing of what that needs; shares are even. On the processor each size twice,
+/// while nobody computes and while all ranks do. Collective; a rank takes part in `group`, or only waits where it has
+/// none. Precondition: `sizes`, in bytes, are the same on all ranks, ascend, and are no larger than the arena, which
+/// lies on the device.
 analytic::Curve collective_curve(comm::Communicator& comm, const exec::Device& device, const comm::Arena& arena,
                                  comm::CollectiveKind kind, const std::optional<TimedGroup>& group,
                                  const std::vector<std::int64_t>& sizes, const TransferEffort& effort);

@@ -17,9 +17,10 @@ BucketLimits bucket_limits(const Case& spec);
 /// Whether the case's gradients are summed in buffers of the reducer.
 bool sums_by_reducer(const Case& spec);
 
-/// Bytes of the buckets that an all-reduce of such a plan stands for: those that are complete once its run's gradients
-/// are, and were not before. A bucket that is closed within a layer has some of that layer's, which so count for the
-/// layers behind it. O(parameters).
+/// Bytes of the buckets that an all-reduce of such a plan stands for: those up to the one that has the last gradient of
+/// its run, without those of earlier sums. The last of them may also hold gradients of the next layer, whose backward
+/// is still to come: the plan then begins the sum earlier than the reducer can, by a part of that backward.
+/// O(parameters).
 Bytes summed_bytes(const Plan& plan, const models::ModelSpec& model, const Op& sum);
 
 /// Throws usage_error for what the reducer is not driven with: another device than the processor, recompute.

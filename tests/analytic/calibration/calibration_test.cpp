@@ -232,7 +232,7 @@ TEST(Calibration, RefusesForeignNewerAndIncompleteFiles) {
     return error_of([&] { calibration_from_json(file); });
   };
   EXPECT_THAT(with([](json& f) { f = json::array(); }), HasSubstr("another kind"));
-  EXPECT_THAT(with([](json& f) { f.erase("format"); }), HasSubstr("another kind (no 'format' field)"));
+  EXPECT_THAT(with([](json& f) { f.erase("format"); }), HasSubstr("another kind (no text in a field 'format')"));
   EXPECT_THAT(with([](json& f) { f["format"] = "chrome trace"; }),
               HasSubstr("another kind (its 'format' is 'chrome trace')"));
   EXPECT_THAT(with([](json& f) { f["schema_version"] = "4.0"; }), AllOf(HasSubstr("4.0"), HasSubstr("newer")));
@@ -299,6 +299,8 @@ TEST(Calibration, FilesWithoutDevicesAreTheProcessors) {
 TEST(Calibration, FilesOfSchema3_4SayNothingOfSoftwareAndOfWhatUpdatesDependOn) {
   Calibration known = example();
   known.update_s_per_parameter = {{{DeviceKind::cpu, "adam"}, {{1, 2e-9}}}};
+  for (auto& [key, curve] : known.point_to_point)  // which files up to 3.6 told too small
+    for (CurvePoint& point : curve) point.lost_share.reset();
   json file = to_json(known);
   file["schema_version"] = "3.4";
   file["launches"][0].erase("software");
@@ -355,6 +357,15 @@ TEST(Calibration, LoadersAndWhatComputingLosesAreUnknownToFilesOfSchema3_2) {
   const Calibration old = calibration_from_json(file);
   EXPECT_TRUE(old.load_s_per_sample.empty());
   EXPECT_FALSE(old.point_to_point.at({"threads", 2}).front().lost_share);
+}
+
+TEST(Calibration, WhatComputingLosesIsUnknownToFilesOfSchema3_6WhichToldTooLittle) {
+  json file = to_json(example());
+  for (json& point : file["launches"][0]["point_to_point"][0]["points"]) point["lost_share"] = 0.5;
+  const auto lost = [&] { return calibration_from_json(file).point_to_point.begin()->second.front().lost_share; };
+  EXPECT_EQ(lost(), 0.5);
+  file["schema_version"] = "3.6";
+  EXPECT_FALSE(lost());
 }
 
 TEST(Calibration, NamesTheFileThatIsMissingTruncatedOrForeign) {

@@ -149,6 +149,18 @@ TEST(CalibratedCosts, ABackwardThatIsSummedCopiesItsGradientsIntoTheArena) {
   EXPECT_EQ(copied_words(on_gpus), 2);
 }
 
+TEST(CalibratedCosts, AnUpdateToANewVersionWritesWhatItHasNotRead) {
+  const models::ModelSpec model = chain(2);
+  const Calibration known = measured(model);
+  const Costs cost = calibrated_costs(known, model);
+  plan::Plan plan = test_plan(case_of("sequential", 1, 4), 2);
+  const plan::Op update = plan::update(SegmentId(0), 1, StepId(0), VersionId(1));
+  const auto seconds = [&] { return cost.time->seconds(plan, Rank(0), update, 1) - .5; };
+  const double in_place = seconds(), words = find_optimizer("sgd").words;
+  plan.ranks[0].weight_versions = 2;
+  EXPECT_DOUBLE_EQ(seconds(), (words + 1) / words * in_place);
+}
+
 TEST(CalibratedCosts, AGatherOfWeightsThatComeAndGoCopiesTheOwnShareFirst) {
   const models::ModelSpec model = chain(2);
   const Calibration known = measured(model);

@@ -4,6 +4,7 @@
 #include "analytic/costs/costs.h"
 #include "analytic/costs/gpu_sheet.h"
 #include "analytic/memory/sizes.h"
+#include "base/optimizer.h"
 #include "tests/analytic/fixtures.h"
 
 namespace parabench::analytic {
@@ -68,6 +69,25 @@ TEST(DataSheetCosts, UpdatesMoveTheWordsOfTheOptimizer) {
   };
   EXPECT_DOUBLE_EQ(seconds("adam"), 7.0 / 5 * seconds("sgd"));
   EXPECT_DOUBLE_EQ(seconds("adamw"), seconds("adam"));
+}
+
+TEST(DataSheetCosts, GathersOfWeightsThatComeAndGoAndUpdatesToNewVersionsMoveMoreOnProcessors) {
+  const models::ModelSpec model = chain(2);
+  for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda}) {
+    const Costs cost = data_sheet_costs({.cores = 2}, model);
+    plan::Plan plan = data_parallel(2, 2);
+    plan.spec.device = device;
+    const plan::Op gather = plan::all_gather(SegmentId(0), 2, StepId(0), VersionId(0), GroupId(0));
+    const plan::Op update = plan::update(SegmentId(0), 2, StepId(0), VersionId(1));
+    const auto memory = [&](const plan::Op& op, int busy) { return cost.time->parts(plan, Rank(0), op, busy).memory; };
+    const double words = find_optimizer("sgd").words, in_place = memory(update, 2);
+    EXPECT_EQ(memory(gather, 1), 0) << "whole weights stay";
+    plan.room.weights = 2;
+    plan.ranks[0].weight_versions = 2;
+    const double copied = device == DeviceKind::cpu ? 3 : 2;
+    EXPECT_DOUBLE_EQ(memory(gather, 1), copied / words * in_place / 2) << "half of the weights, while both copy";
+    EXPECT_DOUBLE_EQ(memory(update, 2), (words + copied - 2) / words * in_place);
+  }
 }
 
 TEST(DataSheetCosts, RanksShareGpusOnlyWhereTheyMust) {

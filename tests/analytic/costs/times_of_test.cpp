@@ -26,6 +26,7 @@ class AllTold final : public TimeModel {
   std::string assumption(const plan::Plan&) const override { return "a machine"; }
   std::string link_assumption(const plan::Plan&, Rank, const plan::Op&) const override { return "a network"; }
   int cores() const override { return 7; }
+  int cores_of_rank(const Case&) const override { return 10; }
   bool shares_links() const override { return true; }
   Uplinks uplinks() const override { return {.hosts_per_rack = 8, .links = 9}; }
   std::string source() const override { return "calibrated"; }
@@ -36,7 +37,7 @@ struct Told {
   double deviation_s, slowdown, load_s;
   Link link;
   std::string assumption, link_assumption;
-  int cores;
+  int cores, cores_of_rank;
   bool shares_links;
   int hosts_per_rack;
   std::string source, link_source;
@@ -55,6 +56,7 @@ Told told(const TimeModel& time) {
           .assumption = time.assumption(plan),
           .link_assumption = time.link_assumption(plan, Rank(0), sum),
           .cores = time.cores(),
+          .cores_of_rank = time.cores_of_rank(plan.spec),
           .shares_links = time.shares_links(),
           .hosts_per_rack = time.uplinks().hosts_per_rack,
           .source = time.source(),

@@ -47,7 +47,7 @@ TEST(WhatIf, FactorsChangeThePartsThatAreNamed) {
   EXPECT_EQ(time->parts(plan, Rank(0), forward, 1),
             (TimeParts{.compute = 8, .launch = 8, .memory = .5, .latency = 2, .transfer = 1}));
   EXPECT_EQ(time->parts(plan, Rank(0), sum, 1),
-            (TimeParts{.compute = 16, .launch = 8, .memory = 4, .latency = 1, .transfer = .25}));
+            (TimeParts{.compute = 16, .launch = 8, .memory = .5, .latency = 1, .transfer = .25}));
   EXPECT_EQ(time->link(plan), (Link{.latency_s = 2.5, .bytes_per_s = 28}));
   EXPECT_EQ(time->source(), "calibrated");
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "parallelism/plan/strategies/c10d.h"
 #include "tests/analytic/chain_memory.h"
 
 namespace parabench::analytic {
@@ -57,6 +58,27 @@ TEST(Sizes, MessagesCarryTheBoundaryOfBothEnds) {
   EXPECT_EQ(sizes.payload_bytes(plan, Rank(1), here), 2 * sample_bytes);
   plan.spec.precision = Precision::bf16;
   EXPECT_EQ(sizes.payload_bytes(plan, Rank(1), here), sample_bytes);
+}
+
+TEST(Sizes, SumsOfPyTorchsReducerAreThoseOfItsBuckets) {
+  const models::ModelSpec model = chain(4);
+  const Sizes sizes(model);
+  Case spec = case_of("c10d", 2, 4);
+  for (const std::int64_t bucket : {std::int64_t{1}, std::int64_t{100}, spec.bucket.value}) {
+    for (const Precision precision : {Precision::fp32, Precision::fp64}) {
+      spec.bucket = Bytes(bucket);
+      spec.precision = precision;
+      const plan::Plan plan = test_plan(spec, 4);
+      std::int64_t all = 0;
+      for (const plan::Lane& lane : plan.ranks[0].lanes)
+        for (const plan::Op& op : lane.ops) {
+          if (op.kind != plan::OpKind::all_reduce) continue;
+          EXPECT_EQ(sizes.payload_bytes(plan, Rank(0), op), plan::summed_bytes(plan, model, op).value);
+          all += sizes.payload_bytes(plan, Rank(0), op);
+        }
+      EXPECT_EQ(all, 4 * 64 / 4 * plan::parameter_bytes(precision)) << bucket;
+    }
+  }
 }
 
 TEST(Sizes, ATiedTensorsSumMovesThisTensorAlone) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "analytic/costs/times_of.h"
 #include "analytic/simulate/simulate.h"
 #include "parallelism/plan/dependencies.h"
 #include "tests/analytic/fixtures.h"
@@ -13,13 +14,32 @@ namespace {
 
 double end_of(const plan::Plan& plan, const TimeModel& costs) { return plan::makespan(simulate(plan, costs)); }
 
-TEST(SharedCores, CommunicationSlowsComputingWhereCoresAreFew) {
+TEST(SharedCores, CommunicationSlowsComputingOnTheRanksOwnCores) {
   const KindSeconds seconds{.forward = 1, .backward = 1, .all_reduce = 1};
   // F F B, then the first reduction beside the second backward, then the second reduction.
   EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 0)), 5);
-  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 4)), 5);
-  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 3)), 3 + 4. / 3 + 1);
-  EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, 2)), 6);
+  // Ranks are bound to a core each, whatever others there are.
+  for (const int cores : {2, 3, 4, 64}) EXPECT_DOUBLE_EQ(end_of(data_parallel(2, 2), HandCosts(seconds, cores)), 6);
+  plan::Plan plan = data_parallel(2, 2);
+  plan.spec.threads = 2;
+  EXPECT_DOUBLE_EQ(end_of(plan, HandCosts(seconds, 64)), 3 + 1.5 + 1) << "three threads on two cores";
+}
+
+TEST(SharedCores, OfSeveralHostsEachBindsItsRanksOrNot) {
+  // Three ranks on a host of two cores share these; the fourth has one of the other's to itself.
+  const KindSeconds seconds{.forward = 1, .backward = 1, .all_reduce = 1};
+  plan::Plan plan = data_parallel(4, 2);
+  plan.placement = {{0, 0, 0, 1}};
+  const plan::Timeline t = simulate(plan, HandCosts(seconds, 2));
+  EXPECT_DOUBLE_EQ(plan::makespan(t), 3 + 2 + 1) << "six threads on the first host, measured with three";
+  const auto& own = t.ranks[3][plan::compute_lane];
+  EXPECT_DOUBLE_EQ(own[3].end - own[3].start, 2) << "half a core beside the sum";
+}
+
+TEST(SharedCores, RanksThatDoNotFitShareTheCoresOfTheHost) {
+  // Measured with three on two cores; six threads beside each other want twice as many.
+  const KindSeconds seconds{.forward = 1, .backward = 1, .all_reduce = 1};
+  EXPECT_DOUBLE_EQ(end_of(data_parallel(3, 2), HandCosts(seconds, 2)), 3 + 2 + 1);
 }
 
 /// Sums that take so many times as long while every rank computes.
@@ -90,11 +110,41 @@ TEST(SharedCores, UnknownSlowdownsAreEqualParts) {
 }
 
 TEST(SharedCores, AMessageTakesACoreAtEachEnd) {
-  // 2 cores: F1 of rank 0 (1 core) beside the message of F0 (2 cores) until that ends.
-  const HandCosts costs(KindSeconds{.forward = 1, .backward = 0, .message = .5}, 2);
+  // One core for both ranks: beside F1 of rank 0 the two ends of the message of F0, which was measured with both.
+  const HandCosts costs(KindSeconds{.forward = 1, .backward = 0, .message = .5}, 1);
   const plan::Plan plan = gpipe(2, 2);
   const plan::Timeline t = simulate(plan, costs);
   EXPECT_DOUBLE_EQ(spans(plan, t, 1, plan::LaneKind::receive, plan::Payload::activation)[0].end, 1.75);
+}
+
+TEST(SharedCores, ARankWithACoreOfItsOwnSharesThatWithItsExchangesAlone) {
+  // 2 cores, each bound to a rank: F1 of rank 0 has half of its own beside its end of the message of F0. So this takes
+  // twice as long, though rank 1 has nothing else to do.
+  const HandCosts costs(KindSeconds{.forward = 1, .backward = 0, .message = .5}, 2);
+  const plan::Plan plan = gpipe(2, 2);
+  const plan::Timeline t = simulate(plan, costs);
+  EXPECT_DOUBLE_EQ(spans(plan, t, 1, plan::LaneKind::receive, plan::Payload::activation)[0].end, 2);
+  EXPECT_DOUBLE_EQ(t.ranks[0][plan::compute_lane][1].end, 2.5);
+}
+
+/// Messages that rank 0, which computes, loses a quarter of its core to.
+class SlowedMessages final : public TimeModel {
+ public:
+  TimeParts parts(const plan::Plan&, Rank rank, const plan::Op& op, int) const override {
+    if (plan::is_message(op.kind)) return {.compute = 1};
+    return {.compute = op.kind == plan::OpKind::forward && rank == Rank(0) ? 10.0 : 0.0};
+  }
+  BesideComputing beside_computing(const plan::Plan&, Rank, const plan::Op&) const override { return {3, .25}; }
+  int cores() const override { return 2; }
+  std::string source() const override { return "unit"; }
+};
+
+TEST(SharedCores, AMessageBesideComputingAtOneEndIsAsSlowAsItWasMeasured) {
+  const plan::Plan plan = gpipe(2, 2);
+  const plan::Timeline t = simulate(plan, SlowedMessages());
+  // The first one beside F1; the second one when nobody computes any more.
+  EXPECT_NEAR(spans(plan, t, 1, plan::LaneKind::receive, plan::Payload::activation)[0].end, 10 + 3, 1e-5);
+  EXPECT_NEAR(t.ranks[0][plan::compute_lane][1].end, 10 + 3 * .25 + 10, 1e-5);
 }
 
 TEST(SharedCores, SecondsFollowTheNumberOfBusyRanksMomentByMoment) {
@@ -122,7 +172,7 @@ TEST(SharedCores, UpdatesFollowTheNumberOfRanksThatMoveMemoryMomentByMoment) {
   const plan::Timeline pipeline = simulate(gpipe(2, 1), costs);
   const plan::Span& update = pipeline.ranks[1][plan::compute_lane].back();
   EXPECT_DOUBLE_EQ(update.end - update.start, 1);
-  // The first update of two begins beside the second sum, in which two ranks take part.
+  // The first update of two begins beside the second sum, in which two ranks take part, and shares its core with it.
   const HandCosts of_one(
       [](Rank, const plan::Op& op, int busy) {
         if (op.kind == plan::OpKind::update) return 1.0 * busy;
@@ -131,7 +181,7 @@ TEST(SharedCores, UpdatesFollowTheNumberOfRanksThatMoveMemoryMomentByMoment) {
       8);
   const plan::Timeline buckets = simulate(data_parallel(2, 2), of_one);
   const auto& lane = buckets.ranks[0][plan::compute_lane];
-  EXPECT_DOUBLE_EQ(lane[lane.size() - 2].end - lane[lane.size() - 2].start, 2);
+  EXPECT_DOUBLE_EQ(lane[lane.size() - 2].end - lane[lane.size() - 2].start, 2 * 2);
 }
 
 TEST(SharedCores, ContentionThatWasMeasuredIsNotChargedTwice) {
@@ -198,6 +248,16 @@ TEST(SharedCores, GpusTakeNoCoresButSlowEachOtherAsMeasured) {
   EXPECT_DOUBLE_EQ(end_of(plan, costs), 2 + 2 + 3 + 2) << "forward, backward, reduction, update";
 }
 
+/// Of ranks that are bound to no core of a host that has enough for all.
+class OnManyCores final : public TimesOf {
+ public:
+  explicit OnManyCores(const TimeModel& base) : TimesOf(base) {}
+  TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy) const override {
+    return base_.parts(plan, rank, op, busy);
+  }
+  int cores_of_rank(const Case&) const override { return 1 << 20; }
+};
+
 // Where cores suffice, waiting for one end after the other gives the times that follow from the plan alone.
 TEST(SharedCores, WithoutContentionNothingChanges) {
   const auto jitter = [](Rank rank, const plan::Op& op, int) {
@@ -207,8 +267,9 @@ TEST(SharedCores, WithoutContentionNothingChanges) {
   for (const std::string& strategy : schedules_serving(4, 8)) {
     plans.push_back(plan::unroll(pipeline(strategy, 4, 8, 2, Recompute::except_last), 2));
   }
+  const HandCosts none(jitter, 0), thousand(jitter, 1000);
   for (const plan::Plan& plan : plans) {
-    const plan::Timeline alone = simulate(plan, HandCosts(jitter, 0)), shared = simulate(plan, HandCosts(jitter, 1000));
+    const plan::Timeline alone = simulate(plan, none), shared = simulate(plan, OnManyCores(thousand));
     for (std::size_t r = 0; r < alone.ranks.size(); ++r) {
       for (std::size_t l = 0; l < alone.ranks[r].size(); ++l) {
         for (std::size_t i = 0; i < alone.ranks[r][l].size(); ++i) {

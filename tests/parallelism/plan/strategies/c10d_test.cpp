@@ -66,6 +66,26 @@ TEST(Reducer, SumsHaveTheBytesOfTheBucketsWhereverTheseClose) {
   EXPECT_EQ(bytes[0] + bytes[1] + bytes[2], all);
 }
 
+TEST(Reducer, ASumThatClosesSeveralBucketsHasAllTheirBytes) {
+  // A bucket for each tensor: every layer with parameters has two or more.
+  const models::ModelSpec resnet = models::make_model({"resnet18", {}}, {3, 32, 32}, 10, false);
+  const std::vector<double> equal(resnet.layers.size(), 1.0);
+  Case spec = case_of("c10d", 2, 16);
+  spec.bucket = Bytes(1);
+  const Plan plan = make_plan(spec, resnet, equal, 1);
+  const std::vector<Bytes> gradients = gradient_bytes(plan, resnet);
+  int sums = 0;
+  for (const Lane& lane : plan.ranks[0].lanes)
+    for (const Op& op : lane.ops) {
+      if (op.kind != OpKind::all_reduce) continue;
+      Bytes own(0);
+      for (int s = 0; s < op.segments; ++s) own += gradients[op.segment.value + s];
+      EXPECT_EQ(summed_bytes(plan, resnet, op), own) << op.segment.value;
+      ++sums;
+    }
+  EXPECT_EQ(sums, std::ranges::count_if(gradients, [](Bytes of) { return of > Bytes(0); }));
+}
+
 TEST(Reducer, OneUpdateWaitsForAllSums) {
   const Plan plan = test_plan(case_of("c10d", 2, 4));
   EXPECT_TRUE(validate(plan).empty());

@@ -312,7 +312,7 @@ void forget_what_computing_loses(Calibration& launch) {
       for (CurvePoint& point : curve) point.lost_share.reset();
 }
 
-Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine, const FileVersion& version) {
+Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine) {
   Calibration launch;
   launch.machine = machine;
   launch.date = row.get<std::string>("date");
@@ -335,16 +335,14 @@ Calibration launch_from_json(const JsonReader& row, const MachineInfo& machine, 
   if (const double s = row.get_at_least("step_overhead_s", 0.0); s > 0) launch.step_overhead_s[DeviceKind::cpu] = s;
   if (row.has("process_bytes")) launch.process_bytes = bytes(row, "process_bytes");  // unknown to files of schema 3.0
   if (row.has("gpu")) read_gpu_figures(row.at("gpu"), launch);
-  if (version.tells_too_small_losses()) forget_what_computing_loses(launch);
   return launch;
 }
 
 /// The launches of a file of schema 2, which kept one measurement of each value: those that it names, each with the
 /// layers that name it, and one more, of unknown ranks and canary, with the other layers. What else there is names no
 /// launch and is the last one's.
-std::vector<Calibration> launches_of_merged(const JsonReader& file, const MachineInfo& machine,
-                                            const FileVersion& version) {
-  Calibration rest = launch_from_json(file, machine, version);
+std::vector<Calibration> launches_of_merged(const JsonReader& file, const MachineInfo& machine) {
+  Calibration rest = launch_from_json(file, machine);
   if (!file.has("launches")) return {std::move(rest)};  // schema 2.5
   std::vector<Calibration> launches;
   for (const JsonReader& row : file.at("launches").items()) {
@@ -398,9 +396,12 @@ json to_json(const Calibration& calibration) {
 Calibration calibration_from_json(const JsonReader& file) {
   const FileVersion version = required_version(file);
   const MachineInfo machine = machine_from_json(file.at("machine"));
-  if (version.major == merged_major) return combined(launches_of_merged(file, machine, version));
+  if (version.major == merged_major) return combined(launches_of_merged(file, machine));
   std::vector<Calibration> launches;
-  for (const JsonReader& row : file.at("launches").items()) launches.push_back(launch_from_json(row, machine, version));
+  for (const JsonReader& row : file.at("launches").items()) {
+    launches.push_back(launch_from_json(row, machine));
+    if (version.tells_too_small_losses()) forget_what_computing_loses(launches.back());
+  }
   if (launches.empty()) throw file.at("launches").error("at least one launch");
   return combined(std::move(launches));
 }

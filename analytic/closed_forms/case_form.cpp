@@ -36,10 +36,13 @@ LayerForm& operator+=(LayerForm& sum, const LayerForm& layer) {
 
 double passes(const LayerForm& of) { return of.forward + of.backward; }
 
+/// What it takes to copy as many words as it has parameters.
+double copying(const Case& spec, const LayerForm& of) { return copied_words(spec) / adding_words * of.adding; }
+
 /// What it takes in a step beside the backwards to add the gradients of so many, and, where ranks sum, to move them to
 /// the buckets.
 double gradient_moves(const Case& spec, const LayerForm& of, double additions, bool sums) {
-  return (additions + (sums ? copied_words(spec) / adding_words : 0)) * of.adding;
+  return additions * of.adding + (sums ? copying(spec, of) : 0);
 }
 
 /// Weights, gradients and the optimizer's states, of which each rank has whole ones and a share of the rest.
@@ -177,7 +180,7 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
   const int every = plan::averaging(spec).every;
   const double backward =
       whole.backward + (again ? whole.forward : 0) + gradient_moves(spec, whole, 0, spec.np > 1 && every == 0);
-  const double out_of_buckets = plan::sums_by_reducer(spec) ? gradient_moves(spec, whole, 0, true) : 0;
+  const double out_of_buckets = plan::sums_by_reducer(spec) ? copying(spec, whole) : 0;
   const double update = (whole.update + out_of_buckets) / (shares ? copies : 1);
   const double own = whole.forward + backward + update;
   // Each bucket pays the latency of its own sum; it holds a layer at least.
@@ -195,7 +198,7 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
   } else if (gathers) {
     // Before whole weights come, a rank copies its own share to where they will lie.
     const bool copied = copies > 1 && spec.reshard && !is_emulated(spec);
-    const double gather = sums / 2 + (copied ? copied_words(spec) / adding_words * whole.adding / copies : 0);
+    const double gather = sums / 2 + (copied ? copying(spec, whole) / copies : 0);
     form.step_time_s = fully_sharded_step(whole.forward, backward, update, gather, spec.reshard ? gather : 0, sums / 2);
   } else if (shares) {
     // What was updated is gathered at once, with no backward to hide behind.

@@ -118,6 +118,9 @@ struct Sizes::Facts {
     int first_layer, layers, element;
     auto operator<=>(const Run&) const = default;
   };
+  mutable std::mutex counting;
+  mutable std::map<Run, models::LayerCost> runs;
+
   /// Of buckets, once somebody asks for those of a sum.
   std::int64_t summed_bytes(const plan::Plan& plan, const plan::Op& sum) const {
     const plan::Segment &first = plan.segments[sum.segment.value],
@@ -129,9 +132,6 @@ struct Sizes::Facts {
     return known->second;
   }
   mutable std::map<std::tuple<int, int, std::int64_t, int>, std::int64_t> sums;
-
-  mutable std::mutex counting;
-  mutable std::map<Run, models::LayerCost> runs;
 };
 
 Sizes::Sizes(models::ModelSpec model) : facts_(std::make_shared<const Facts>(std::move(model))) {}

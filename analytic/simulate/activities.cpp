@@ -117,10 +117,7 @@ void SharingActivities::start(const Activity& activity, double now) {
 void SharingActivities::place(Running& running) const {
   const Activity& activity = running.activity;
   running.host = host_of(plan_.placement, activity.rank);
-  if (running.computes) {
-    running.used = {{pools_.of_rank[activity.rank.value], running.demand}};
-    return;
-  }
+  if (running.computes) return;
   const std::vector<Rank> ranks = ranks_of(plan_, activity);
   std::vector<int> pools;
   for (const Rank rank : ranks) pools.push_back(pools_.of_rank[rank.value]);
@@ -150,7 +147,9 @@ void SharingActivities::place(Running& running) const {
 void SharingActivities::weigh(Running& running) const {
   int fullest = 0, ends = 0;
   for_each_pool(running, [&](int pool, int here) {
-    if (here > ends) fullest = pool, ends = here;
+    if (here <= ends) return;
+    fullest = pool;
+    ends = here;
   });
   const int computing = pools_.ranks[fullest], cores = pools_.cores[fullest];
   if (ends == 0 || computing + ends <= cores) return;

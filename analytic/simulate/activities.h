@@ -53,7 +53,7 @@ class SharingActivities {
     int demand = 0;                    ///< cores that it would use, of all pools together
     std::int64_t weight = 0;           ///< of each of them where threads share cores, in parts of weight_unit
     std::optional<std::int64_t> lost;  ///< of a core, to computing, by each, in such parts; nullopt: by their weight
-    std::vector<Used> used;            ///< of each pool that it is in, where there are several
+    std::vector<Used> used;            ///< by a message or collective, where there are several pools
     std::vector<int> ports;            ///< of hosts, each named once, that it passes through; empty: none
     double on_link = 0;                ///< share of its time that gets longer when others pass
     int sharers = 1;                   ///< messages for whose share of the link its time was asked
@@ -80,6 +80,7 @@ class SharingActivities {
   /// Calls each(pool, cores) for those that it is in.
   template <class Each>
   void for_each_pool(const Running& running, const Each& each) const {
+    if (running.computes) return each(pools_.of_rank[running.activity.rank.value], running.demand);
     if (running.used.empty()) return each(0, running.demand);
     for (const auto& [pool, cores] : running.used) each(pool, cores);
   }

@@ -56,7 +56,6 @@ void statistics_term(TermList& terms, Rank rank, StageId stage, const plan::Lane
 void collective_terms(TermList& terms, Rank rank, StageId stage, const plan::Lane& lane) {
   if (plan::sums_statistics(terms.plan, lane.ops.front())) return statistics_term(terms, rank, stage, lane);
   int bucket = 0;
-  const auto copies = [&](const plan::Op& op) { return terms.time.parts(terms.plan, rank, op, 1).memory > 0; };
   for (const plan::Op& op : lane.ops) {
     if (plan::stage_of(terms.plan, op.segment) != stage) continue;
     if (op.step != lane.ops.front().step || op.micro_batch != lane.ops.front().micro_batch) continue;
@@ -65,11 +64,11 @@ void collective_terms(TermList& terms, Rank rank, StageId stage, const plan::Lan
                          op.payload == plan::Payload::norms || op.payload == plan::Payload::projected ||
                          op.payload == plan::Payload::gradient_shares;
     const std::string_view part = by_name ? to_text(op.payload) : terms.plan.parts.empty() ? "bucket" : "partition";
+    const TimeParts parts = terms.time.parts(terms.plan, rank, op, 1);
     terms.add_transfer(
-        fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++),
-        terms.time.seconds(terms.plan, rank, op, 1),
+        fmt::format("{}[stage {}, {} {}]", what, stage.value, part, bucket++), parts.total(),
         fmt::format("T({} bytes, {}), nothing else running{}", terms.sizes.payload_bytes(terms.plan, rank, op),
-                    shape_of(terms, op.group), copies(op) ? "; before it the rank's own share is copied" : ""),
+                    shape_of(terms, op.group), parts.memory > 0 ? "; before it the rank's own share is copied" : ""),
         "in-place " + lower(to_text(op.kind), '-'), rank, op);
   }
 }

@@ -133,6 +133,14 @@ double mean(std::span<const double> values) {
   return sum / static_cast<double>(values.size());
 }
 
+double standard_deviation(std::span<const double> values) {
+  require_values(values.size() > 1);
+  const double middle = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - middle) * (value - middle);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
 std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b) {
   require_values(!a.empty());
   if (a.size() != b.size()) throw std::invalid_argument("a rank correlation of samples of different lengths");

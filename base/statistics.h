@@ -22,6 +22,8 @@ double mad(std::span<const double> values);
 constexpr double deviation_per_mad = 1.4826;
 
 double mean(std::span<const double> values);
+/// Of what the values are a sample of (divisor n - 1). Precondition: two values or more.
+double standard_deviation(std::span<const double> values);
 
 /// Spearman's rank correlation (1904): Pearson's correlation of the ranks, equal values sharing the mean of theirs.
 /// scipy: spearmanr. Nothing where all values of a sample are equal. Throws std::invalid_argument for samples of

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/statistics.h"
 #include "base/units_text.h"
@@ -27,6 +28,19 @@ std::map<std::string, Records> by_id(std::span<const ResultsFile> passes) {
     for (const Record& record : pass.records)
       if (is_judged(record)) cases[record.id].push_back(&record);
   return cases;
+}
+
+/// Predictions of two placements of ranks are not two of one case.
+void require_placement(const std::string& id, const Records& records) {
+  const Placement first = placement_of(*records.front()->measured);
+  for (const Record* record : records) {
+    const Placement other = placement_of(*record->measured);
+    if (other == first) continue;
+    throw usage_error("accuracy", id,
+                      fmt::format("its ranks where another pass has them: on {}, not on {}",
+                                  counted(host_count(first), "host"), counted(host_count(other), "host")),
+                      "keep the passes of each placement in folders of their own, and judge these apart");
+  }
 }
 
 /// Of each pass in which it is known.
@@ -71,14 +85,6 @@ std::optional<double> standard_error_of_rounds(const Record& record) {
     errors.push_back(round.predicted_step_time_s / round.measured_step_time_s - 1);
   if (errors.size() < 3) return std::nullopt;
   return of_median * deviation_per_mad * mad(errors) / std::sqrt(static_cast<double>(errors.size()));
-}
-
-/// Of what the values are a sample of. Precondition: two values or more.
-double standard_deviation(std::span<const double> values) {
-  const double middle = mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - middle) * (value - middle);
-  return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
 /// Of the median over passes, by how far these are apart; of two passes that is their mean. Nothing of one.
@@ -188,6 +194,7 @@ std::vector<JudgedCase> judged_cases(std::span<const ResultsFile> passes) {
   const std::map<std::string, std::vector<double>> per_rank = per_rank_errors(passes);
   std::vector<JudgedCase> judged;
   for (const auto& [id, records] : cases) {
+    require_placement(id, records);
     const auto value = [&records = records](auto of) {
       return median_of(records, [&](const Record& record) { return std::optional<double>(of(record)); });
     };

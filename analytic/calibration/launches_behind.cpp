@@ -21,12 +21,7 @@ const LayerTiming* find_row(const Calibration& calibration, const LayerRow& row)
 double seconds_of(const LayerTiming& timing) { return timing.forward_s + timing.backward_s; }
 
 /// Of the values of at least two launches.
-double relative_deviation(const std::vector<double>& values) {
-  const double middle = mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - middle) * (value - middle);
-  return std::sqrt(squares / static_cast<double>(values.size() - 1)) / median(values);
-}
+double relative_deviation(const std::vector<double>& values) { return standard_deviation(values) / median(values); }
 
 /// Seconds of all rows together; nullopt where the launch did not measure one of them.
 std::optional<double> seconds_of(const Calibration& launch, const std::vector<LayerRow>& rows) {

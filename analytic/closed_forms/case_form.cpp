@@ -36,8 +36,9 @@ LayerForm& operator+=(LayerForm& sum, const LayerForm& layer) {
 
 double passes(const LayerForm& of) { return of.forward + of.backward; }
 
-/// What it takes to copy as many words as it has parameters.
-double copying(const Case& spec, const LayerForm& of) { return copied_words(spec) / adding_words * of.adding; }
+/// What it takes to move so many words of each parameter.
+double moving(double words, const LayerForm& of) { return words / adding_words * of.adding; }
+double copying(const Case& spec, const LayerForm& of) { return moving(copied_words(spec), of); }
 
 /// What it takes in a step beside the backwards to add the gradients of so many, and, where ranks sum, to move them to
 /// the buckets.
@@ -125,7 +126,13 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
   const bool drains = strategy.family != plan::Family::asynchronous_pipeline;
   const bool crossed = strategy.schedule.stages == plan::StageOrder::crossed;
   const int sharers = spec.zero > 0 ? spec.dp * (crossed ? 2 : 1) : 1;
-  const std::vector<LayerForm> devices = devices_of(spec, strategy, forms.layers, pipe);
+  std::vector<LayerForm> devices = devices_of(spec, strategy, forms.layers, pipe);
+  const auto in_flight_on = [&](int device) {
+    return strategy.schedule.in_flight ? strategy.schedule.in_flight(pipe, device) : double(pipe.devices - device);
+  };
+  const auto older_versions = [&](int device) { return drains ? 0 : std::max(0.0, in_flight_on(device) - 1); };
+  for (int p = 0; p < pipe.devices; ++p)
+    if (older_versions(p) > 0) devices[p].update += moving(version_words(spec), devices[p]);
   // Each of two pipelines that cross has half of the micro-batches, a first and a last one of its own, and all weights,
   // which both sum.
   const int ways = crossed ? 2 : 1;
@@ -147,12 +154,10 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
     const LayerForm& device = devices[p];
     const auto bytes = static_cast<double>(device.parameters);
     if (sums_stages) summing = std::max(summing, sums.seconds(bytes));
-    const double in_flight = strategy.schedule.in_flight ? strategy.schedule.in_flight(pipe, p) : pipe.devices - p;
-    const double versions = drains ? 0 : std::max(0.0, in_flight - 1);
     const auto piece = static_cast<double>(again ? device.entry : device.saved) / pipe.chunks;
-    form.peak_bytes =
-        std::max(form.peak_bytes, state_bytes(spec, bytes, sharers, false) + versions * bytes + in_flight * piece +
-                                      (again ? (1 + spared) * static_cast<double>(device.saved) : 0));
+    form.peak_bytes = std::max(form.peak_bytes, state_bytes(spec, bytes, sharers, false) + older_versions(p) * bytes +
+                                                    in_flight_on(p) * piece +
+                                                    (again ? (1 + spared) * static_cast<double>(device.saved) : 0));
   }
   form.step_time_s += summing;
   if (!plan::plans_widths(spec)) return form;
@@ -193,7 +198,7 @@ CaseForm copies_form(const Case& spec, const plan::Strategy& strategy, const Lay
     form.step_time_s =
         parameter_server_step(own, copies, bytes, bytes / by.servers, std::max(forms.link.bytes_per_s, 1.0));
   } else if (every > 0) {
-    const double averages = copies > 1 ? averaged_words / adding_words * whole.adding : 0;
+    const double averages = copies > 1 ? moving(averaged_words, whole) : 0;
     form.step_time_s = local_step(own, sums + averages, every);
   } else if (gathers) {
     // Before whole weights come, a rank copies its own share to where they will lie.

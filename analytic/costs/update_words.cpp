@@ -9,6 +9,11 @@ namespace parabench::analytic {
 
 double copied_words(const Case& spec) { return measured_device(spec) == DeviceKind::cuda ? 2 : 3; }
 
+double version_words(const Case& spec) {
+  constexpr double read_and_written = 2;
+  return copied_words(spec) - read_and_written;
+}
+
 double gradient_words(const plan::Plan& plan, Rank rank, const plan::Op& pass) {
   if (!plan::makes_weight_gradient(pass.kind)) return 0;
   if (pass.accumulates) return adding_words;
@@ -53,9 +58,7 @@ double update_words(const plan::Plan& plan, Rank rank, const plan::Op& op) {
   const bool beside_norms = op.group.value >= 0 && find_optimizer(plan.spec.optimizer.name).reads_norms;
   double words = update_words(plan);
   if (beside_norms) words -= words_of_norms;
-  // A word that is read is written without being read again.
-  constexpr double read_and_written = 2;
-  if (plan.ranks[rank.value].weight_versions > 1) words += copied_words(plan.spec) - read_and_written;
+  if (plan.ranks[rank.value].weight_versions > 1) words += version_words(plan.spec);
   // Out of buckets to where the update has them.
   if (plan::sums_by_reducer(plan.spec)) words += copied_words(plan.spec);
   return words;

@@ -9,12 +9,15 @@ namespace parabench::analytic {
 double update_words(const plan::Plan& plan);
 /// What this operation moves of them, norms or an update: norms of shares are an operation of their own. Where
 /// PyTorch's reducer sums, an update also copies the gradients out of its buckets; one that writes another version of
-/// the weights (RankProgram::weight_versions) writes what it has not read, as a copy does. Of a step of a compressed
-/// sum its words per parameter, without products.
+/// the weights (RankProgram::weight_versions) adds version_words(). Of a step of a compressed sum its words per
+/// parameter, without products.
 double update_words(const plan::Plan& plan, Rank rank, const plan::Op& op);
 /// Words that copying one moves: it is read and written. A processor reads what it writes first, a line of the cache at
 /// a time; a GPU writes whole lines.
 double copied_words(const Case& spec);
+/// Words per parameter that writing another version of the weights moves beyond writing the one that was read: a
+/// version is written without having been read, as a copy is.
+double version_words(const Case& spec);
 /// Words per parameter of a rank's own share that moves before a gather brings the other shares: it is copied to where
 /// the whole weights are to come, by plans whose ranks keep but shares of them (Plan::room); else 0.
 double gathered_words(const plan::Plan& plan, const plan::Op& collective);

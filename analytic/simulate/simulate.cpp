@@ -80,9 +80,10 @@ struct RankArrivals {
 
 class Simulation {
  public:
-  Simulation(const plan::Plan& plan, const TimeModel& time)
+  Simulation(const plan::Plan& plan, const TimeModel& time, bool is_silent)
       : plan_(plan),
         time_(time),
+        is_silent_(is_silent),
         shares_cores_(time.cores() > 0),
         shares_links_(time.shares_links()),
         by_instants_(shares_links_ || plan.taken > 0),
@@ -261,6 +262,8 @@ class Simulation {
   }
 
   void join(int own) {
+    const bool exchanges = lanes_[own].kind != plan::LaneKind::compute;
+    if (is_silent_ && exchanges) return end(own, lanes_[own].spans->back().start);
     switch (lanes_[own].kind) {
       case plan::LaneKind::compute: return start(own, {&own, 1});
       case plan::LaneKind::collectives: return join_group(own);
@@ -313,19 +316,20 @@ class Simulation {
   }
 
   void complete(int own, double now) {
-    const auto end = [&](int lane) {
-      LaneState& state = lanes_[lane];
-      state.spans->back().end = now;
-      ++state.next;
-      queue(state, now);
-      touch(state.rank);
-    };
     if (lanes_[own].kind == plan::LaneKind::collectives) {
-      std::ranges::for_each(groups_[lanes_[own].twin], end);
+      for (const int lane : groups_[lanes_[own].twin]) end(lane, now);
       return;
     }
-    end(own);
-    if (lanes_[own].twin >= 0) end(lanes_[own].twin);
+    end(own, now);
+    if (lanes_[own].twin >= 0) end(lanes_[own].twin, now);
+  }
+
+  void end(int own, double now) {
+    LaneState& lane = lanes_[own];
+    lane.spans->back().end = now;
+    ++lane.next;
+    queue(lane, now);
+    touch(lane.rank);
   }
 
   void require_finished() const {
@@ -350,6 +354,7 @@ class Simulation {
 
   const plan::Plan& plan_;
   const TimeModel& time_;
+  bool is_silent_;
   bool shares_cores_, shares_links_;
   bool by_instants_;  ///< ends are waited for although nothing shares cores
   SharingActivities running_;
@@ -369,7 +374,12 @@ class Simulation {
 }  // namespace
 
 plan::Timeline simulate(const plan::Plan& plan, const TimeModel& time) {
-  return is_futurized(plan.spec) ? simulate_by_readiness(plan, time) : Simulation(plan, time).run();
+  return is_futurized(plan.spec) ? simulate_by_readiness(plan, time)
+                                 : Simulation(plan, time, /*is_silent=*/false).run();
+}
+
+plan::Timeline simulate_silent(const plan::Plan& plan, const TimeModel& time) {
+  return Simulation(plan, time, /*is_silent=*/true).run();
 }
 
 }  // namespace parabench::analytic

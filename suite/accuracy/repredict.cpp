@@ -1,6 +1,7 @@
 #include "suite/accuracy/repredict.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,9 @@ std::optional<Forecast> forecast_again(const results::Record& record, const Subj
   return forecast;
 }
 
+/// Costs may be changed by who asks for them.
+using MakeCosts = std::function<analytic::Costs()>;
+
 /// The plan of one case over as many steps as it was run, predicted by other costs.
 class Again {
  public:
@@ -65,17 +69,17 @@ class Again {
   Predicted by(const analytic::Costs& costs) const {
     return analytic::predict(plan_, sizes_, *costs.time, *costs.memory, warmup_, steps_);
   }
-  /// nullopt where the calibration lacks something.
-  std::optional<Predicted> from(const analytic::Calibration& calibration) const {
+  /// nullopt where a calibration lacks something.
+  std::optional<Predicted> from(const MakeCosts& make_costs) const {
     try {
-      return by(analytic::calibrated_costs(calibration, sizes_));
+      return by(make_costs());
     } catch (const Error& error) {
       if (error.code() != ExitCode::environment) throw;
       return std::nullopt;
     }
   }
-  double without(analytic::AblatedTerm term, const analytic::Calibration& calibration) const {
-    analytic::Costs costs = analytic::calibrated_costs(calibration, sizes_);
+  double without(analytic::AblatedTerm term, const MakeCosts& make_costs) const {
+    analytic::Costs costs = make_costs();
     costs.time = analytic::without(term, std::move(costs.time));
     return by(costs).step_time_s;
   }
@@ -91,14 +95,14 @@ struct AblatedErrors {
   std::vector<double> whole, waiting;
   std::array<std::vector<double>, enum_values<analytic::AblatedTerm>.size()> terms;
 
-  /// Nothing where the calibration lacks something.
-  void add(const Again& again, const analytic::Calibration& calibration, double measured_s, bool ablate) {
-    const std::optional<Predicted> predicted = again.from(calibration);
+  /// Nothing where a calibration lacks something.
+  void add(const Again& again, const MakeCosts& make_costs, double measured_s, bool ablate) {
+    const std::optional<Predicted> predicted = again.from(make_costs);
     if (!predicted) return;
     whole.push_back(predicted->step_time_s / measured_s - 1);
     if (!ablate) return;
     for (const analytic::AblatedTerm term : enum_values<analytic::AblatedTerm>)
-      terms[static_cast<std::size_t>(term)].push_back(again.without(term, calibration) / measured_s - 1);
+      terms[static_cast<std::size_t>(term)].push_back(again.without(term, make_costs) / measured_s - 1);
     waiting.push_back(work_of_the_busiest(*predicted) / measured_s - 1);
   }
 };
@@ -123,16 +127,20 @@ std::optional<Repredicted> repredict(const results::Record& record, const Source
   const analytic::Sizes sizes(subject.model);
   const Again again(forecast->plan, sizes, protocol::default_warmup, protocol::default_steps);
   const double measured_s = record.measured->step_time_s.median;
+  const auto costs_from = [&](const analytic::Calibration& calibration) {
+    return [&calibration, &sizes] { return analytic::calibrated_costs(calibration, sizes); };
+  };
   const auto error_from = [&](const analytic::Calibration& calibration) {
-    const auto predicted = again.from(calibration);
+    const auto predicted = again.from(costs_from(calibration));
     return predicted ? std::optional(predicted->step_time_s / measured_s - 1) : std::nullopt;
   };
   AblatedErrors forecasts, rounds;
-  forecasts.add(again, from.calibration, measured_s, ablate);
+  forecasts.add(again, costs_from(from.calibration), measured_s, ablate);
   if (from.rounds) {
     const Again paired(forecast->plan, sizes, protocol::paired_warmup, protocol::paired_steps);
     for (const protocol::PairedRound& round : from.rounds->rounds)
-      rounds.add(paired, round.calibration, median(round.step_s), ablate);
+      rounds.add(
+          paired, [&] { return costs_of(round, sizes, forecast->plan); }, median(round.step_s), ablate);
   }
   Repredicted all{.whole = median(forecasts.whole),
                   .held_out = {},

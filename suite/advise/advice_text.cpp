@@ -145,6 +145,7 @@ json advice_json(const Question& question, const Advice& advice) {
           {"possible", advice.possible},
           {"impossible", advice.impossible},
           {"simulated", advice.simulated},
+          {"left_out", advice.left_out},
           {"gap", null_if_empty(advice.gap)},
           {"candidates", rows}};
 }

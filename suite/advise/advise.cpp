@@ -64,6 +64,21 @@ void simulate(Candidate& candidate, const Knowledge& knowledge) {
   candidate.calibrated_on = calibrated_on(outlook->forecast.predicted);
 }
 
+/// Those of which the calibration lacks something.
+std::vector<Candidate> take_unmeasured(std::vector<Candidate>& candidates) {
+  const auto rest =
+      std::ranges::stable_partition(candidates, [](const Candidate& one) { return one.cost_source == "calibrated"; });
+  std::vector<Candidate> unmeasured(rest.begin(), rest.end());
+  candidates.erase(rest.begin(), rest.end());
+  return unmeasured;
+}
+
+std::set<std::string> strategies_of(const std::vector<Candidate>& candidates) {
+  std::set<std::string> names;
+  for (const Candidate& one : candidates) names.insert(one.chosen.spec.strategy.name);
+  return names;
+}
+
 /// Where only states that ranks share make a case too large to be simulated, the case without them tells by how much
 /// its closed form is off: so that the two differ by what sharing does.
 void correct_by_twins(std::vector<Candidate>& candidates) {
@@ -119,6 +134,16 @@ Advice advise_by(const Question& question, const Knowledge& knowledge) {
   std::vector<Candidate> simulated = to_simulate(ranked(subjects, candidates.cases, knowledge, advice.memory),
                                                  best_of(question.spec.np), advice.memory ? smallest_simulated : 0);
   side_by_side(simulated.size(), [&](std::size_t i) { simulate(simulated[i], knowledge); });
+  if (knowledge.calibration) {
+    const std::size_t strategies = strategies_of(simulated).size();
+    for (const Candidate& one : take_unmeasured(simulated)) advice.left_out.push_back(one.chosen.id);
+    const std::size_t measured = strategies_of(simulated).size();
+    if (2 * measured < strategies) {
+      advice.gap = fmt::format("of {} strategies the calibration lacks something, as for {}; {}", strategies - measured,
+                               advice.left_out.front(), how_to_calibrate());
+      return advice;
+    }
+  }
   correct_by_twins(simulated);
   advice.simulated = static_cast<int>(std::ranges::count_if(simulated, &Candidate::is_simulated));
   if (advice.memory) {
@@ -134,16 +159,15 @@ Advice advise_by(const Question& question, const Knowledge& knowledge) {
 
 }  // namespace
 
+std::string how_to_calibrate() { return to_type("calibrate CASE measures the machine that it runs on"); }
+
 Advice advise(const Question& question, const Knowledge& knowledge) {
   if (!knowledge.calibration) return advise_by(question, knowledge);
   std::string gap;
   try {
     Advice advice = advise_by(question, knowledge);
-    const auto other = std::ranges::find_if(
-        advice.fitting, [&](const Candidate& one) { return one.cost_source != advice.fitting.front().cost_source; });
-    if (other == advice.fitting.end()) return advice;
-    gap = fmt::format("not all candidates were calibrated, as {}; {}", other->chosen.id,
-                      to_type("calibrate CASE measures the machine that it runs on"));
+    if (advice.gap.empty()) return advice;
+    gap = advice.gap;
   } catch (const Error& error) {
     if (error.code() != ExitCode::environment) throw;
     gap = error.what();

@@ -36,8 +36,10 @@ struct Advice {
   int possible = 0;                ///< candidates_of()
   int impossible = 0;
   int simulated = 0;
-  /// What the calibration lacks, so that the data sheet predicts all candidates, and what to type; "" where it lacks
-  /// nothing.
+  /// Ids of those that were to be simulated, and of which the calibration lacks something.
+  std::vector<std::string> left_out;
+  /// What the calibration lacks, so that the data sheet predicts all candidates, and what to type; "" where it predicts
+  /// those that are not left out.
   std::string gap;
 };
 
@@ -46,10 +48,14 @@ struct Advice {
 /// threads at a time (quick_outlook; what is too large for that has its closed form alone, corrected by as much as that
 /// of the same case with whole states is off, where this one is simulated); those that differ in zero alone count as
 /// one, and with a limit those come first whose closed form keeps it. All by one source of costs, so that they can be
-/// compared: the calibration, where it has what the candidates need, else the data sheet. Each simulation takes some
-/// ten MB, of the largest cases a gigabyte. Throws usage_error where the question is malformed, where no strategy can
-/// train it, with Candidates::refusal, and where none of them keeps the limit, with the smallest.
+/// compared: the calibration, where it has what candidates of half of the strategies or more need, the others then
+/// being left out, else the data sheet. Each simulation takes some ten MB, of the largest cases a gigabyte. Throws
+/// usage_error where the question is malformed, where no strategy can train it, with Candidates::refusal, and where
+/// none of them keeps the limit, with the smallest.
 Advice advise(const Question& question, const Knowledge& knowledge);
+
+/// What to type for a candidate that is left out.
+std::string how_to_calibrate();
 
 /// The fastest that train as sequential training does, of those that have an executor.
 std::vector<SelectedCase> best_to_run(const Advice& advice, int count);

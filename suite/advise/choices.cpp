@@ -57,6 +57,7 @@ ChoiceFigures figures_of(std::span<const Choice> choices) {
   for (const Choice& one : choices) regrets.push_back(one.regret.relative);
   return {.questions = static_cast<int>(choices.size()),
           .right = static_cast<int>(std::ranges::count_if(choices, &Choice::is_right)),
+          .exact = static_cast<int>(std::ranges::count_if(choices, &Choice::is_exact)),
           .mean_regret = mean(regrets),
           .largest_regret = std::ranges::max(regrets),
           .mean_regret_ci95 = results::mean_interval(regrets)};
@@ -66,8 +67,11 @@ std::string choices_text(std::span<const Choice> choices) {
   if (choices.empty()) return "";
   const ChoiceFigures figures = figures_of(choices);
   std::string text = fmt::format(
-      "\npicks the measured best in {} of {} (ties within the noise are right); regret {} in the mean{}, {} at most\n",
-      figures.right, counted(figures.questions, "group"), human_share(figures.mean_regret),
+      "\npicks the measured best in {} of {} ({} exactly, {} by a tie within the noise); regret {} in the mean{}, {} "
+      "at "
+      "most\n",
+      figures.right, counted(figures.questions, "group"), figures.exact, figures.right - figures.exact,
+      human_share(figures.mean_regret),
       figures.mean_regret_ci95 ? fmt::format(" (95 %: {})", results::percent_interval(figures.mean_regret_ci95)) : "",
       human_share(figures.largest_regret));
   for (const Choice& one : choices) {
@@ -91,6 +95,7 @@ json choices_json(std::span<const Choice> choices) {
                     {"is_right", one.is_right()}});
   return {{"groups", figures.questions},
           {"right", figures.right},
+          {"exact", figures.exact},
           {"mean_regret", figures.mean_regret},
           {"mean_regret_ci95", null_if_absent(figures.mean_regret_ci95)},
           {"largest_regret", figures.largest_regret},

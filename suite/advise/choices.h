@@ -19,7 +19,8 @@ struct Choice {
   int candidates = 0;
   std::string predicted_best, measured_best;
   results::Difference regret;  ///< how much longer the predicted best takes, measured, than the measured best
-  bool is_right() const { return predicted_best == measured_best || regret.is_tie(); }
+  bool is_exact() const { return predicted_best == measured_best; }
+  bool is_right() const { return is_exact() || regret.is_tie(); }
 };
 
 /// The choices that forecasts would have made, by question: among the cases that train as sequential training does,
@@ -28,7 +29,7 @@ struct Choice {
 std::vector<Choice> judge_choices(std::vector<results::JudgedCase>& cases);
 
 struct ChoiceFigures {
-  int questions = 0, right = 0;
+  int questions = 0, right = 0, exact = 0;
   double mean_regret = 0, largest_regret = 0;  ///< over all of them, ties included
   std::optional<results::Interval> mean_regret_ci95;
 };

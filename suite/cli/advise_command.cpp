@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "base/case_id.h"
+#include "base/counted.h"
 #include "base/units_text.h"
 #include "results/difference.h"
 #include "results/file.h"
@@ -154,6 +155,11 @@ ExitCode give_advice(const AdviseOptions& options, const Start& start) {
   for (const Candidate& one : advice.fitting)
     if (one.is_simulated) dates.push_back(one.calibrated_on);
   note_age(dates, file, start.progress);
+  if (!advice.left_out.empty())
+    start.progress.note(fmt::format("{} of which the calibration lacks something {} left out, as {}; {}",
+                                    counted(static_cast<int>(advice.left_out.size()), "case"),
+                                    advice.left_out.size() == 1 ? "is" : "are", advice.left_out.front(),
+                                    how_to_calibrate()));
   if (!advice.gap.empty()) start.progress.note(fmt::format("the data sheet predicts: {}", advice.gap));
   if (const auto unknown = unknown_network(knowledge, question.spec);
       advice.fitting.front().cost_source == "data-sheet" && !unknown.empty())

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analytic/calibration/calibration.h"
+#include "analytic/simulate/passes_in_order.h"
 #include "base/canary.h"
 #include "base/json_reader.h"
 #include "base/measures.h"
@@ -23,6 +24,9 @@ struct PairedRound {
   std::vector<double> step_s;         ///< of the plan's steps right before it and right after (plan::step_samples)
   /// Of these, in the mean over ranks (plan::breakdowns); nullopt: kept by a version that did not tell.
   std::optional<Breakdown> breakdown_s;
+  /// Of silent steps of a plan with stages, whose ranks have cores of their own; empty: another one, or kept by a
+  /// version that did not tell.
+  std::vector<analytic::PassSeconds> passes;
 };
 struct PairedRounds {
   std::vector<PairedRound> rounds;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/date.h"
 #include "base/statistics.h"
 #include "parallelism/comm/gather.h"
+#include "parallelism/comm/silent_communicator.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/tuning.h"
 #include "suite/rank/calibration_blocks.h"
@@ -49,6 +51,16 @@ void copy_transfers(const analytic::Calibration& from, analytic::Calibration& to
   to.load_s_per_sample = from.load_s_per_sample;
 }
 
+/// Whether the order of a rank's passes leaves other things in the caches for them than a chain's, and silent steps
+/// tell: not on GPUs, nor where a graph or readiness orders passes. Ranks that take turns on cores drive out what the
+/// others need whenever one has to wait, which none has to in silence.
+bool differs_from_chain(const Launch& launch) {
+  const plan::Plan& plan = launch.plan;
+  const int ranks = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), plan.spec.np);
+  return plan.stages > 1 && plan.spec.device == DeviceKind::cpu && !plan.spec.graph && !is_futurized(plan.spec) &&
+         ranks * plan.spec.threads <= launch.machine.cores;
+}
+
 /// What rank 0 says. Collective.
 int agreed(comm::Communicator& comm, int value) { return std::stoi(comm::all_gather(comm, std::to_string(value))[0]); }
 
@@ -74,18 +86,30 @@ class Windows {
 
   /// The steps after those that are discarded. Collective.
   Trained train() {
-    exec::RankInput input = exec::open_input(plan_, comm_.rank(), launch_.source, launch_.input, device_);
-    comm_.wait(comm_.barrier());
-    const exec::Execution execution =
-        exec::execute(plan_, launch_.model, state_, comm_, input, device_, StepId(window_.discarded));
-    const auto reports = gather_reports(comm_, report(comm_.rank(), execution.spans, clock_offset_, device_.name()));
-    if (comm_.rank() != Rank(0)) return {};
-    const plan::Timeline timeline = timeline_of(reports);
-    const StepId first(window_.discarded);
-    return {plan::step_samples(plan_, timeline, first), mean(plan::breakdowns(plan_, timeline, first))};
+    const std::optional<plan::Timeline> timeline = run(comm_);
+    if (!timeline) return {};
+    return {plan::step_samples(plan_, *timeline, first()), mean(plan::breakdowns(plan_, *timeline, first()))};
+  }
+
+  /// The same steps, of which ranks hand nothing on: what their passes take, on rank 0. Collective.
+  std::vector<analytic::PassSeconds> train_silently() {
+    comm::SilentCommunicator silent(comm_);
+    const std::optional<plan::Timeline> timeline = run(silent);
+    return timeline ? analytic::pass_seconds(plan_, *timeline, first()) : std::vector<analytic::PassSeconds>{};
   }
 
  private:
+  StepId first() const { return StepId(window_.discarded); }
+
+  /// Of all ranks, on rank 0.
+  std::optional<plan::Timeline> run(comm::Communicator& between) {
+    exec::RankInput input = exec::open_input(plan_, comm_.rank(), launch_.source, launch_.input, device_);
+    comm_.wait(comm_.barrier());
+    const exec::Execution execution = exec::execute(plan_, launch_.model, state_, between, input, device_, first());
+    const auto reports = gather_reports(comm_, report(comm_.rank(), execution.spans, clock_offset_, device_.name()));
+    return comm_.rank() == Rank(0) ? std::optional(timeline_of(reports)) : std::nullopt;
+  }
+
   const Launch& launch_;
   comm::Communicator& comm_;
   exec::Device& device_;
@@ -113,6 +137,7 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
                                                               fewest_chain_steps, most_chain_steps)
                                                  : 0;
   const ChainEffort effort = steps_of_chain(agreed(comm, chain_steps));
+  const bool silently = agreed(comm, differs_from_chain(launch)) != 0;
   analytic::Calibration transfers;
   double slowdown = 1;
   protocol::PairedRounds answer;
@@ -136,14 +161,16 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
     canary.between();
     time_chains(launch, comm, device, chains, samples, effort, slowdown, calibration);
     canary.between();
+    std::vector<analytic::PassSeconds> passes;
+    if (silently) passes = windows.train_silently();
     copy_transfers(transfers, calibration);
     calibration.date = utc_now();
     const Trained after = windows.train();
     if (comm.rank() == Rank(0)) {
       std::vector<double> step_s = before.step_s;
       step_s.insert(step_s.end(), after.step_s.begin(), after.step_s.end());
-      answer.rounds.push_back(
-          {std::move(calibration), std::move(step_s), mean(std::array{before.breakdown_s, after.breakdown_s})});
+      answer.rounds.push_back({std::move(calibration), std::move(step_s),
+                               mean(std::array{before.breakdown_s, after.breakdown_s}), std::move(passes)});
     }
     before = after;
     longest_s = std::max(longest_s, now_s() - common_start);

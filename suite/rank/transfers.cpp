@@ -25,7 +25,7 @@ namespace {
 /// that has just had the core gets less of it, as the scheduler shares; in a step one wakes up after a pass or more.
 constexpr auto rest = std::chrono::milliseconds(6);
 
-/// `prepare` runs before each transfer, untimed. The largest over the ranks of each rank's median.
+/// The rank's own median. `prepare` runs before each transfer, untimed. Collective.
 template <class Prepare, class Transfer>
 double time_transfer(comm::Communicator& comm, const Repeats& repeats, Prepare&& prepare, Transfer&& transfer) {
   std::vector<double> seconds;
@@ -36,15 +36,17 @@ double time_transfer(comm::Communicator& comm, const Repeats& repeats, Prepare&&
     transfer();
     if (i >= repeats.warmup) seconds.push_back(now_s() - start);
   }
-  return largest_of(comm, median(seconds));
+  return median(seconds);
 }
 
-/// A point of a curve: while nobody computes and, on the processor, while all ranks do.
+/// A point of a curve, as long as its slowest rank takes: while nobody computes and, on the processor, while all ranks
+/// do.
 template <class Prepare, class Transfer>
 analytic::CurvePoint time_point(comm::Communicator& comm, const exec::Device& device, std::int64_t bytes,
                                 const TransferEffort& effort, Prepare&& prepare, Transfer&& transfer) {
+  const auto slowest = [&](double own_s) { return largest_of(comm, own_s); };
   analytic::CurvePoint point{.bytes = bytes,
-                             .seconds = time_transfer(comm, effort.while_nobody_computes, prepare, transfer)};
+                             .seconds = slowest(time_transfer(comm, effort.while_nobody_computes, prepare, transfer))};
   if (!device.where().is_cpu()) return point;
   ComputedBeside own;
   comm.wait(comm.barrier());
@@ -53,12 +55,12 @@ analytic::CurvePoint time_point(comm::Communicator& comm, const exec::Device& de
       prepare();
       std::this_thread::sleep_for(rest);
     };
-    point.loaded_s = time_transfer(comm, effort.while_all_compute, prepare_and_rest, [&] {
+    point.loaded_s = slowest(time_transfer(comm, effort.while_all_compute, prepare_and_rest, [&] {
       const double start = now_s(), done = done_s;
       transfer();
       own.passed_s += now_s() - start;
       own.computed_s += done_s - done;
-    });
+    }));
   });
   const std::vector<double> passed = gathered(comm, own.passed_s), computed = gathered(comm, own.computed_s);
   std::vector<ComputedBeside> of_ranks;
@@ -133,9 +135,11 @@ double update_slowdown(comm::Communicator& comm, exec::Device& device, const Cas
       if (updates) device.update(rule, {operands});
     });
   };
-  const double alone_s = time_on(comm.rank() == alone), together_s = time_on(true);
-  // Rank 0 knows the slowest.
-  return std::stod(comm::all_gather(comm, fmt::format("{}", std::max(1.0, together_s / alone_s)))[0]);
+  const std::vector<double> one_s = gathered(comm, time_on(comm.rank() == alone)),
+                            all_s = gathered(comm, time_on(true));
+  // Rank 0 knows those of all.
+  const double slowdown = comm.rank() == Rank(0) ? std::max(1.0, mean(all_s) / one_s[alone.value]) : 1;
+  return std::stod(comm::all_gather(comm, fmt::format("{}", slowdown))[0]);
 }
 
 double copy_rate(exec::Device& device) {

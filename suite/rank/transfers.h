@@ -47,7 +47,7 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
 
 /// Seconds of an update by the case's optimizer of so many parameters (of 2^24 at most) while all ranks of the
 /// processor update at once, over those on one rank alone: medians behind a barrier each, out of the caches; of all at
-/// once on the slowest rank. At least 1. Collective.
+/// once their mean over ranks, as layers have theirs. At least 1. Collective.
 double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, Rank alone,
                        std::int64_t parameters, const Repeats& repeats);
 

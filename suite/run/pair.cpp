@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analytic/costs/costs.h"
 #include "analytic/simulate/predict.h"
 #include "base/file.h"
 #include "base/json_reader.h"
@@ -28,7 +27,7 @@ std::vector<results::PairedRound> pair_rounds(const protocol::PairedRounds& answ
   const analytic::Sizes sizes(subject.model);
   std::vector<results::PairedRound> rounds;
   for (const protocol::PairedRound& round : answer.rounds) {
-    const analytic::Costs costs = analytic::calibrated_costs(round.calibration, sizes);
+    const analytic::Costs costs = costs_of(round, sizes, plan);
     const Predicted predicted =
         analytic::predict(plan, sizes, *costs.time, *costs.memory, protocol::paired_warmup, protocol::paired_steps);
     std::vector<Breakdown> of_ranks;
@@ -40,6 +39,15 @@ std::vector<results::PairedRound> pair_rounds(const protocol::PairedRounds& answ
                                    of_step(*round.breakdown_s, measured_s)};
   }
   return rounds;
+}
+
+analytic::Costs costs_of(const protocol::PairedRound& round, const analytic::Sizes& sizes, const plan::Plan& plan) {
+  analytic::Costs costs = analytic::calibrated_costs(round.calibration, sizes);
+  if (round.passes.empty()) return costs;
+  const plan::Window window = plan::window(plan, protocol::paired_warmup, protocol::paired_steps);
+  costs.time = analytic::times_in_order(std::move(costs.time), plan::unroll(plan, window.steps()),
+                                        StepId(window.discarded), round.passes);
+  return costs;
 }
 
 std::filesystem::path rounds_file(const std::filesystem::path& folder, const std::string& id) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analytic/costs/costs.h"
 #include "results/record.h"
 #include "suite/protocol/paired_rounds.h"
 #include "suite/run/forecast.h"
@@ -16,6 +17,10 @@ namespace parabench::suite {
 /// forecast's, which the launch trained. Throws environment_error where a round lacks a time that the plan needs.
 std::vector<results::PairedRound> pair_rounds(const protocol::PairedRounds& answer, const Subject& subject,
                                               const plan::Plan& plan);
+
+/// What the plan's steps of a round are predicted from. Throws environment_error where the round lacks a time of a
+/// layer that the sizes' model has.
+analytic::Costs costs_of(const protocol::PairedRound& round, const analytic::Sizes& sizes, const plan::Plan& plan);
 
 /// Where the rounds of a case are kept in a folder for them.
 std::filesystem::path rounds_file(const std::filesystem::path& folder, const std::string& id);

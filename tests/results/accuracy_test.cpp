@@ -46,6 +46,21 @@ TEST(Accuracy, OfACaseIsTheMedianOverItsPasses) {
   EXPECT_NEAR(*judged[0].noise, (0.2 + 0.4375 + 0.625) / 3, 1e-12) << "each pass predicted by the median of the others";
 }
 
+TEST(Accuracy, PassesOfTwoPlacementsOfACaseAreNotJudgedTogether) {
+  std::vector<ResultsFile> passes = {pass({{gpipe, 1.25}}), pass({{gpipe, 2}})};
+  EXPECT_EQ(judged_cases(passes).size(), 1U);
+  for (ResultsFile& each : passes)
+    for (RankMeasured& rank : each.records[0].measured->ranks) rank.host = "a";
+  passes[1].records[0].measured->ranks.back().host = "b";
+  try {
+    judged_cases(passes);
+    FAIL() << "two hosts are another case";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr(gpipe), HasSubstr("on 1 host, not on 2 hosts")));
+  }
+}
+
 TEST(Accuracy, SequentialTrainingDividedAmongRanksIsABaseline) {
   const std::vector<ResultsFile> passes = {pass({{gpipe, 0.8}, {alone, 1}})};
   const auto judged = judged_cases(passes);
@@ -248,6 +263,9 @@ TEST(Accuracy, FiguresHaveIntervalsWhereThereAreEnoughCases) {
   }
   EXPECT_EQ(figures["resident memory"]["mean_ci95"], nlohmann::json::array({0.25, 0.25}));
   EXPECT_EQ(figures["peak memory"]["mean_ci95"], nullptr) << "of four cases";
+  EXPECT_GT(figures["noise"]["mean"], 0);
+  EXPECT_EQ(figures["noise"]["median_ratio"], nullptr) << "no prediction of anything";
+  EXPECT_EQ(figures["noise"]["median_ratio_ci95"], nullptr);
   const std::string text = accuracy_text(cases);
   EXPECT_THAT(text, HasSubstr("                        cases     mean        95 %   median "
                               "     p90      max   ratio        95 %\n"));

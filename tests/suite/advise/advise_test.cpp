@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "analytic/calibration/combine.h"
+#include "analytic/calibration/scope.h"
 #include "analytic/hardware/hardware.h"
 #include "base/case_id.h"
 #include "base/error.h"
@@ -35,6 +37,20 @@ double least_of_all(const Question& question) {
   return least;
 }
 
+/// What launches of these cases bring, all times being made up.
+analytic::Calibration measured_for(const std::vector<std::string>& ids) {
+  analytic::Calibration calibration;
+  for (const std::string& id : ids) {
+    const Subject subject = look_up(parse_case(id));
+    const Forecast forecast = make_forecast(subject, nothing_measured, 5, 20);
+    analytic::merge(calibration,
+                    analytic::promised_calibration(forecast.plan, subject.model, nothing_measured.machine));
+  }
+  calibration.machine = nothing_measured.machine;
+  calibration.date = "2026-01-01T00:00:00Z";
+  return calibration;
+}
+
 class AdviseOf : public testing::TestWithParam<std::string> {};
 
 TEST_P(AdviseOf, SimulatesTheBestOfAllCandidates) {
@@ -48,6 +64,33 @@ TEST_P(AdviseOf, SimulatesTheBestOfAllCandidates) {
 INSTANTIATE_TEST_SUITE_P(Questions, AdviseOf,
                          testing::Values(small, resnet, small + "/device:emulated",
                                          "mlp[layers=6]/cifar10-synthetic/sequential/np:6/batch:24"));
+
+TEST(Advise, WhatTheCalibrationLacksSomethingOfIsLeftOut) {
+  const std::string on_two = "mlp[layers=4]/cifar10-synthetic/";
+  const analytic::Calibration calibration =
+      measured_for({on_two + "1f1b/np:2/batch:32", on_two + "data-parallel/np:2/batch:32"});
+  const Knowledge knowledge{nothing_measured.machine, &calibration};
+  const Advice advice = advise(ask(on_two + "sequential/np:2/batch:32"), knowledge);
+  EXPECT_EQ(advice.gap, "");
+  EXPECT_THAT(advice.left_out, testing::Each(testing::HasSubstr("/c10d/"))) << "sums of its own kind";
+  EXPECT_FALSE(advice.left_out.empty());
+  std::set<std::string> strategies;
+  for (const Candidate& one : advice.fitting) {
+    EXPECT_EQ(one.cost_source, "calibrated") << one.chosen.id;
+    strategies.insert(one.chosen.spec.strategy.name);
+  }
+  EXPECT_GT(strategies.size(), 15U);
+}
+
+TEST(Advise, TheDataSheetPredictsAllWhereFewStrategiesAreCalibrated) {
+  const std::string on_two = "mlp[layers=4]/cifar10-synthetic/";
+  const analytic::Calibration calibration = measured_for({on_two + "sequential/np:1/batch:32"});
+  const Knowledge knowledge{nothing_measured.machine, &calibration};
+  const Advice advice = advise(ask(on_two + "sequential/np:2/batch:32"), knowledge);
+  EXPECT_THAT(advice.gap, testing::HasSubstr("calibrate CASE"));
+  EXPECT_TRUE(advice.left_out.empty());
+  for (const Candidate& one : advice.fitting) EXPECT_EQ(one.cost_source, "data-sheet") << one.chosen.id;
+}
 
 TEST(Advise, TheFastestStandFirstAndNothingBeatsTheFront) {
   const Advice advice = advise(ask(resnet), nothing_measured);

@@ -68,10 +68,12 @@ TEST(Choices, CountTiesWithinTheNoiseAsRightAndTheirRegretAll) {
   EXPECT_EQ(figures.right, 2);
   EXPECT_NEAR(figures.mean_regret, 0.04, 1e-12);
   EXPECT_NEAR(figures.largest_regret, 0.10, 1e-12);
-  EXPECT_THAT(choices_text(choices), AllOf(HasSubstr("picks the measured best in 2 of 3 groups"),
-                                           HasSubstr("regret 4.0 % in the mean, 10.0 % at most"),
-                                           HasSubstr("+10.0 %  " + cases[2].id + ", not " + cases[3].id)));
+  EXPECT_THAT(choices_text(choices),
+              AllOf(HasSubstr("picks the measured best in 2 of 3 groups (1 exactly, 1 by a tie within the noise)"),
+                    HasSubstr("regret 4.0 % in the mean, 10.0 % at most"),
+                    HasSubstr("+10.0 %  " + cases[2].id + ", not " + cases[3].id)));
   EXPECT_EQ(choices_json(choices)["right"], 2);
+  EXPECT_EQ(choices_json(choices)["exact"], 1);
   EXPECT_EQ(choices_json(choices)["choices"].size(), 3u);
   EXPECT_EQ(choices_text({}), "");
 }

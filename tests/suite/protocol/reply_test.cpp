@@ -37,9 +37,12 @@ Reply reply_to(Phase phase) {
     case Phase::measure: reply.answer = *record.measured; break;
     case Phase::calibrate: reply.answer = calibration(); break;
     case Phase::paired:
-      reply.answer = PairedRounds{
-          {{calibration(), {0.5, 0.25}, Breakdown{.forward = 0.125, .bubble = 0.25}}, {calibration(), {1}, {}}},
-          Canary{1e-4, 2e-3, 0.25, 7, 1.5}};
+      reply.answer = PairedRounds{{{calibration(),
+                                    {0.5, 0.25},
+                                    Breakdown{.forward = 0.125, .bubble = 0.25},
+                                    {{Rank(1), SegmentId(2), plan::OpKind::backward_input, 0.125}}},
+                                   {calibration(), {1}, {}}},
+                                  Canary{1e-4, 2e-3, 0.25, 7, 1.5}};
       break;
     case Phase::hand_over: reply.answer = HandOver{{2.5, 2.25, 2}}; break;
     case Phase::communicate:

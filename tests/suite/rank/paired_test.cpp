@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
+#include <utility>
 
 #include "analytic/calibration/exchange_sizes.h"
 #include "analytic/calibration/measurements.h"
@@ -24,6 +26,7 @@ TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
   constexpr int warmup = 2, steps = 4;
   static exec::MemoryAccount accounts[4];
   Launch launch = small_launch(GetParam(), warmup + steps);
+  launch.machine.cores = launch.plan.spec.np;
   launch.command = {.phase = protocol::Phase::paired, .steps = steps, .warmup = warmup};
   protocol::PairedRounds answer;
   std::mutex mutex;
@@ -73,9 +76,29 @@ TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
                                       1, {[](const analytic::LayerTiming& t) { return t.forward_s; }}))
           << "stages are timed whole";
     }
+    std::size_t passes = 0;
+    for (const plan::RankProgram& rank : launch.plan.ranks) {
+      std::set<std::pair<SegmentId, plan::OpKind>> of_rank;
+      for (const plan::Op& op : rank.compute())
+        if (plan::is_pass(op.kind)) of_rank.emplace(op.segment, op.kind);
+      passes += of_rank.size();
+    }
+    EXPECT_EQ(round.passes.size(), launch.plan.stages > 1 ? passes : 0);
+    for (const analytic::PassSeconds& pass : round.passes) EXPECT_GT(pass.seconds, 0);
     const analytic::Costs costs = analytic::calibrated_costs(round.calibration, sizes);
     EXPECT_GT(analytic::predict(launch.plan, sizes, *costs.time, *costs.memory, warmup, steps).step_time_s, 0);
   }
+}
+
+TEST(PairedOnFewCores, RanksThatTakeTurnsOnCoresAreNotTimedInSilence) {
+  static exec::MemoryAccount accounts[2];
+  Launch launch = small_launch("gpipe/np:2/batch:8/micro:2", 3);
+  launch.command = {.phase = protocol::Phase::paired, .steps = 2, .warmup = 1};
+  launch.machine.cores = 1;
+  comm::run_thread_ranks(2, [&](comm::Communicator& comm) {
+    const auto device = exec::cpu_device(accounts[comm.rank().value]);
+    for (const protocol::PairedRound& round : pair(launch, comm, *device).rounds) EXPECT_TRUE(round.passes.empty());
+  });
 }
 
 // Ranks that are threads, told that they are on several hosts: what is measured under which keys.

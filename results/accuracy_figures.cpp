@@ -51,11 +51,11 @@ std::span<const ErrorKind> error_kinds() {
       ErrorKind{"paired", [](const JudgedCase& one) { return one.paired; }},
       ErrorKind{"paired undisturbed",
                 [](const JudgedCase& one) { return is_known_undisturbed(one) ? one.paired : std::nullopt; }},
-      ErrorKind{"paired noise", [](const JudgedCase& one) { return one.paired_noise; }, /*is_signed=*/false},
+      ErrorKind{"paired noise", [](const JudgedCase& one) { return one.paired_noise; }, /*has_ratio=*/false},
       ErrorKind{"closure", [](const JudgedCase& one) { return one.parameters.np == 1 ? one.paired : std::nullopt; }},
       ErrorKind{"closure apart", [](const JudgedCase& one) { return one.closure_apart; }},
       ErrorKind{"adjusted", [](const JudgedCase& one) { return one.adjusted; }},
-      ErrorKind{"noise", [](const JudgedCase& one) { return one.noise; }, /*is_signed=*/false},
+      ErrorKind{"noise", [](const JudgedCase& one) { return one.noise; }, /*has_ratio=*/false},
       ErrorKind{"peak memory", [](const JudgedCase& one) { return one.memory; }},
       ErrorKind{"resident memory", [](const JudgedCase& one) { return one.resident; }},
       ErrorKind{"T / np", [](const JudgedCase& one) { return one.per_rank; }},
@@ -69,8 +69,8 @@ std::vector<KindFigures> figures_by_kind(std::span<const JudgedCase> cases) {
   for (const ErrorKind& kind : error_kinds()) {
     const std::vector<double> errors = errors_of(cases, kind.of);
     if (errors.empty()) continue;
-    all.push_back({kind.name, kind.is_signed, figures_of(errors), mean_interval(sizes_of(errors)),
-                   kind.is_signed ? median_interval(ratios_of(errors)) : std::nullopt});
+    all.push_back({kind.name, kind.has_ratio, figures_of(errors), mean_interval(sizes_of(errors)),
+                   kind.has_ratio ? median_interval(ratios_of(errors)) : std::nullopt});
   }
   return all;
 }

@@ -40,7 +40,7 @@ std::optional<Interval> median_interval(const std::vector<double>& values);
 struct ErrorKind {
   std::string_view name;
   std::optional<double> (*of)(const JudgedCase& one);
-  bool is_signed = true;  ///< else it is no error but a size, and has no ratio of predicted / measured
+  bool has_ratio = true;  ///< of predicted / measured; noise is no prediction
 };
 std::span<const ErrorKind> error_kinds();
 
@@ -57,7 +57,7 @@ std::vector<double> errors_of(std::span<const JudgedCase> cases, Of of) {
 /// Of one kind of error.
 struct KindFigures {
   std::string_view name;
-  bool is_signed = true;
+  bool has_ratio = true;
   ErrorFigures figures;
   std::optional<Interval> mean_ci95, median_ratio_ci95;
 };

@@ -130,10 +130,10 @@ std::string accuracy_heading(std::span<const JudgedCase> cases) {
 
 std::vector<std::vector<std::string>> figure_rows(std::span<const JudgedCase> cases) {
   std::vector<std::vector<std::string>> rows = {{"", "cases", "mean", "95 %", "median", "p90", "max", "ratio", "95 %"}};
-  for (const auto& [name, is_signed, f, mean_ci95, median_ratio_ci95] : figures_by_kind(cases))
+  for (const auto& [name, has_ratio, f, mean_ci95, median_ratio_ci95] : figures_by_kind(cases))
     rows.push_back({std::string(name), std::to_string(f.cases), human_share(f.mean), percent_interval(mean_ci95),
                     human_share(f.median), human_share(f.p90), human_share(f.max),
-                    is_signed ? fmt::format("{:.3f}", f.median_ratio) : "-", ratio_interval(median_ratio_ci95)});
+                    has_ratio ? fmt::format("{:.3f}", f.median_ratio) : "-", ratio_interval(median_ratio_ci95)});
   return rows;
 }
 
@@ -182,7 +182,7 @@ json accuracy_json(std::span<const JudgedCase> cases) {
   json figures = json::object(), rows = json::array();
   for (const KindFigures& kind : figures_by_kind(cases)) {
     json& of_kind = figures[std::string(kind.name)] = figures_json(kind.figures);
-    if (!kind.is_signed) of_kind["median_ratio"] = nullptr;
+    if (!kind.has_ratio) of_kind["median_ratio"] = nullptr;
     of_kind["mean_ci95"] = null_if_absent(kind.mean_ci95);
     of_kind["median_ratio_ci95"] = null_if_absent(kind.median_ratio_ci95);
   }

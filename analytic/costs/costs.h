@@ -27,9 +27,9 @@ Costs unit_costs(double unit_s = 1);
 Costs calibrated_costs(const Calibration& calibration, Sizes sizes);
 Costs calibrated_costs(Calibration&& calibration, Sizes sizes) = delete;
 /// Roofline from peak rates: max(FLOPs / (eff peak), bytes / (eff bandwidth)) + launch floor, where eff of FLOPs is the
-/// 0.75 of PyTorch's RuntimeEstimator, and that of bandwidths is in data_sheet_rates.h. On a GPU, whose kernels are
-/// launched ahead, the larger of roofline and launch floor.
-/// Bytes by formula (Sizes). `faster`: its rates are multiplied by these before the larger one is taken.
+/// 0.75 of PyTorch's RuntimeEstimator; that of bandwidths is a guess, too (docs/predictions.md). On a GPU, whose
+/// kernels are launched ahead, the larger of roofline and launch floor. Bytes by formula (Sizes). `faster`: its rates
+/// are multiplied by these before the larger one is taken.
 Costs data_sheet_costs(MachineInfo machine, Sizes sizes, const RateFactors& faster = {});
 
 }  // namespace parabench::analytic

@@ -40,6 +40,12 @@ class OfWorld final : public WorkState {
 
 }  // namespace
 
+Capabilities SilentCommunicator::capabilities() const {
+  Capabilities capabilities = world_.capabilities();
+  capabilities.silent = true;
+  return capabilities;
+}
+
 std::unique_ptr<WorkState> SilentCommunicator::start_collective(const CollectiveCall&) {
   return std::make_unique<Ended>();
 }

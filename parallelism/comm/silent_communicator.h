@@ -14,7 +14,7 @@ class SilentCommunicator final : public Communicator {
   /// `world` outlives it.
   explicit SilentCommunicator(Communicator& world) : Communicator(world.rank(), world.groups()), world_(world) {}
 
-  Capabilities capabilities() const override { return world_.capabilities(); }
+  Capabilities capabilities() const override;
   Arena allocate(std::int64_t bytes) override { return world_.allocate(bytes); }
   std::uint32_t events() const override { return world_.events(); }
   void sleep(std::uint32_t seen, double limit_s) override { world_.sleep(seen, limit_s); }

@@ -32,7 +32,8 @@ void require_finite(double loss, const plan::Op& op, double lr) {
 Execution execute(const plan::Plan& plan, const models::ModelSpec& model, StageState& state, comm::Communicator& comm,
                   RankInput& input, Device& device, std::optional<StepId> measure_from) {
   if (plan::sums_by_reducer(plan.spec)) return train_by_reducer(plan, model, state, comm, input, device, measure_from);
-  const plan::LocalDependencies needs = plan::dependencies(plan, comm.rank());
+  plan::LocalDependencies needs = plan::dependencies(plan, comm.rank());
+  if (comm.capabilities().silent) needs = plan::receiving_late(plan, comm.rank(), needs);
   if (plan.spec.graph)
     return run(plan, needs, comm,
                GraphedWork(plan, model, state, needs, comm, input, device, measure_from.has_value()));

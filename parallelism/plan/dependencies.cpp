@@ -283,4 +283,27 @@ LocalDependencies dependencies(const Plan& plan, Rank rank) {
   return result;
 }
 
+LocalDependencies receiving_late(const Plan& plan, Rank rank, const LocalDependencies& needs) {
+  const auto& lanes = plan.ranks[rank.value].lanes;
+  const int computed = static_cast<int>(lanes[compute_lane].ops.size());
+  std::vector<std::vector<int>> taken_by;  // of each lane's operations, the first compute operation
+  for (const Lane& lane : lanes) taken_by.emplace_back(lane.ops.size(), computed);
+  for (int i = computed - 1; i >= 0; --i)
+    for (const OpRef& ref : needs.of(compute_lane, i)) taken_by[ref.lane][ref.index] = i;
+  LocalDependencies result;
+  for (int l = 0; l < std::ssize(lanes); ++l) {
+    const bool receives = lanes[l].key.kind == LaneKind::receive;
+    auto& [ends, refs] = result.lanes_.emplace_back();
+    std::vector<int>& first = taken_by[l];
+    for (int i = static_cast<int>(first.size()) - 2; i >= 0; --i) first[i] = std::min(first[i], first[i + 1]);
+    for (int i = 0; i < std::ssize(lanes[l].ops); ++i) {
+      const auto before = needs.of(l, i);
+      refs.insert(refs.end(), before.begin(), before.end());
+      if (receives && first[i] >= 2 && first[i] < computed) refs.push_back({rank, compute_lane, first[i] - 2});
+      ends.push_back(static_cast<std::uint32_t>(refs.size()));
+    }
+  }
+  return result;
+}
+
 }  // namespace parabench::plan

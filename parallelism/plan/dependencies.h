@@ -33,6 +33,7 @@ class LocalDependencies {
 
  private:
   friend LocalDependencies dependencies(const Plan& plan, Rank rank);
+  friend LocalDependencies receiving_late(const Plan& plan, Rank rank, const LocalDependencies& needs);
   struct OfLane {
     std::vector<std::uint32_t> ends;  ///< of each operation's references
     std::vector<OpRef> refs;
@@ -89,5 +90,10 @@ class LocalDependencies {
 /// An operation may wait for any number of lanes.
 /// Throws usage_error naming operation and rank when a predecessor is missing from the plan. O(operations).
 LocalDependencies dependencies(const Plan& plan, Rank rank);
+
+/// The same of ranks whose messages end when they start: so that not all that a rank will ever receive lies in its
+/// memory at once, a receive also waits for the compute operation before the last one before the first that takes it,
+/// or what its lane receives later. O(operations).
+LocalDependencies receiving_late(const Plan& plan, Rank rank, const LocalDependencies& needs);
 
 }  // namespace parabench::plan

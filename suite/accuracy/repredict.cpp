@@ -57,7 +57,7 @@ std::optional<Forecast> forecast_again(const results::Record& record, const Subj
   return forecast;
 }
 
-/// Costs may be changed by who asks for them.
+/// Made anew for each prediction, since what takes out a term consumes them.
 using MakeCosts = std::function<analytic::Costs()>;
 
 /// The plan of one case over as many steps as it was run, predicted by other costs.

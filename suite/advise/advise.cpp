@@ -67,7 +67,7 @@ void simulate(Candidate& candidate, const Knowledge& knowledge) {
 /// Those of which the calibration lacks something.
 std::vector<Candidate> take_unmeasured(std::vector<Candidate>& candidates) {
   const auto rest =
-      std::ranges::stable_partition(candidates, [](const Candidate& one) { return one.cost_source == "calibrated"; });
+      std::ranges::stable_partition(candidates, [](const Candidate& one) { return one.cost_source != "data-sheet"; });
   std::vector<Candidate> unmeasured(rest.begin(), rest.end());
   candidates.erase(rest.begin(), rest.end());
   return unmeasured;
@@ -110,12 +110,16 @@ void mark_front(std::vector<Candidate>& candidates) {
   }
 }
 
-Error too_large(const Question& question, Bytes limit, const Candidate& smallest) {
+Error too_large(const Question& question, Bytes limit, const Candidate& smallest, std::size_t left_out) {
   const std::string needed =
       fmt::format("{} bytes or more, which {} is predicted to need", smallest.peak_bytes, smallest.chosen.id);
-  return question.memory ? usage_error("--memory", print_bytes(limit), needed, "try more ranks or a smaller batch")
-                         : usage_error("memory of a GPU", fmt::format("{} bytes", limit.value), needed,
-                                       "try more ranks, a smaller batch, or --memory for another limit");
+  const std::string others =
+      left_out == 0 ? ""
+                    : fmt::format("; of {} more the calibration lacks something, {}", left_out, how_to_calibrate());
+  return question.memory
+             ? usage_error("--memory", print_bytes(limit), needed, "try more ranks or a smaller batch" + others)
+             : usage_error("memory of a GPU", fmt::format("{} bytes", limit.value), needed,
+                           "try more ranks, a smaller batch, or --memory for another limit" + others);
 }
 
 std::optional<Bytes> limit_of(const Question& question, const analytic::MachineInfo& machine) {
@@ -139,8 +143,8 @@ Advice advise_by(const Question& question, const Knowledge& knowledge) {
     for (const Candidate& one : take_unmeasured(simulated)) advice.left_out.push_back(one.chosen.id);
     const std::size_t measured = strategies_of(simulated).size();
     if (2 * measured < strategies) {
-      advice.gap = fmt::format("of {} strategies the calibration lacks something, as for {}; {}", strategies - measured,
-                               advice.left_out.front(), how_to_calibrate());
+      advice.gap = fmt::format("of {} of {} strategies the calibration lacks something; {}", strategies - measured,
+                               strategies, how_to_calibrate());
       return advice;
     }
   }
@@ -148,7 +152,8 @@ Advice advise_by(const Question& question, const Knowledge& knowledge) {
   advice.simulated = static_cast<int>(std::ranges::count_if(simulated, &Candidate::is_simulated));
   if (advice.memory) {
     const Candidate& smallest = *std::ranges::min_element(simulated, {}, &Candidate::peak_bytes);
-    if (smallest.peak_bytes > advice.memory->value) throw too_large(question, *advice.memory, smallest);
+    if (smallest.peak_bytes > advice.memory->value)
+      throw too_large(question, *advice.memory, smallest, advice.left_out.size());
     std::erase_if(simulated, [&](const Candidate& one) { return one.peak_bytes > advice.memory->value; });
   }
   std::ranges::stable_sort(simulated, {}, &Candidate::step_time_s);

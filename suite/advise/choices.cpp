@@ -67,9 +67,8 @@ std::string choices_text(std::span<const Choice> choices) {
   if (choices.empty()) return "";
   const ChoiceFigures figures = figures_of(choices);
   std::string text = fmt::format(
-      "\npicks the measured best in {} of {} ({} exactly, {} by a tie within the noise); regret {} in the mean{}, {} "
-      "at "
-      "most\n",
+      "\npicks the measured best in {} of {} ({} exactly, {} by a tie within the noise); "
+      "regret {} in the mean{}, {} at most\n",
       figures.right, counted(figures.questions, "group"), figures.exact, figures.right - figures.exact,
       human_share(figures.mean_regret),
       figures.mean_regret_ci95 ? fmt::format(" (95 %: {})", results::percent_interval(figures.mean_regret_ci95)) : "",

@@ -21,9 +21,9 @@ constexpr double start_up_patience_s = 120;  ///< a cold disk, many ranks
 constexpr double prediction_patience = 20;
 
 /// Steps' worth of work in a launch. Verify: its steps in fp64 on small pieces and in the reference of every replica's
-/// pieces, and as many in the run's precision; calibrate: chains at three batch sizes, alone and with
-/// all ranks busy; paired: rounds of its steps and of chains at two batch sizes; hand_over: three steps of all ranks'
-/// work.
+/// pieces, and as many in the run's precision; calibrate: chains at three batch sizes, alone and with all ranks busy;
+/// paired: rounds of its steps, as many in silence, and of chains at two batch sizes; hand_over: three steps of all
+/// ranks' work.
 double work_in_steps(protocol::Phase phase, const plan::Plan& plan, int launch_steps) {
   switch (phase) {
     case protocol::Phase::probe:
@@ -31,7 +31,7 @@ double work_in_steps(protocol::Phase phase, const plan::Plan& plan, int launch_s
     case protocol::Phase::verify: return (2.0 + 4.0 / 3 * plan.spec.np) * plan::equivalence_steps(plan);
     case protocol::Phase::measure: return launch_steps + std::max(protocol::most_isolated_steps, plan.averaging.every);
     case protocol::Phase::calibrate: return 60.0 * plan.spec.np;
-    case protocol::Phase::paired: return protocol::fewest_paired_rounds * 2.0 * (launch_steps + 10.0 * plan.spec.np);
+    case protocol::Phase::paired: return protocol::fewest_paired_rounds * (3.0 * launch_steps + 20.0 * plan.spec.np);
     case protocol::Phase::hand_over: return 3.0 * plan.spec.np;
   }
   return 0;

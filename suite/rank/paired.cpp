@@ -58,7 +58,13 @@ bool differs_from_chain(const Launch& launch) {
   const plan::Plan& plan = launch.plan;
   const int ranks = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), plan.spec.np);
   return plan.stages > 1 && plan.spec.device == DeviceKind::cpu && !plan.spec.graph && !is_futurized(plan.spec) &&
-         ranks * plan.spec.threads <= launch.machine.cores;
+         plan.spec.precision != Precision::fp64 && ranks * plan.spec.threads <= launch.machine.cores;
+}
+
+/// Training of which nothing remains but the optimizer's states.
+Launch without_learning(Launch launch) {
+  launch.plan.spec.lr = 0;
+  return launch;
 }
 
 /// What rank 0 says. Collective.
@@ -137,7 +143,9 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
                                                               fewest_chain_steps, most_chain_steps)
                                                  : 0;
   const ChainEffort effort = steps_of_chain(agreed(comm, chain_steps));
-  const bool silently = agreed(comm, differs_from_chain(launch)) != 0;
+  const Launch unlearning = without_learning(launch);
+  std::optional<Windows> silently;
+  if (agreed(comm, differs_from_chain(launch)) != 0) silently.emplace(unlearning, comm, device);
   analytic::Calibration transfers;
   double slowdown = 1;
   protocol::PairedRounds answer;
@@ -162,7 +170,7 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
     time_chains(launch, comm, device, chains, samples, effort, slowdown, calibration);
     canary.between();
     std::vector<analytic::PassSeconds> passes;
-    if (silently) passes = windows.train_silently();
+    if (silently) passes = silently->train_silently();
     copy_transfers(transfers, calibration);
     calibration.date = utc_now();
     const Trained after = windows.train();

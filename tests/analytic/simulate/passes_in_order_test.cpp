@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 

@@ -67,13 +67,20 @@ TEST(SilentCommunicator, RanksStillMeetAtBarriers) {
 }
 
 TEST(SilentCommunicator, AFailureOfAnotherRankIsHeardOf) {
+  bool heard = false;
   EXPECT_THROW(run_thread_ranks(2,
-                                [](Communicator& world) {
+                                [&](Communicator& world) {
                                   SilentCommunicator silent(world);
                                   if (silent.rank() == Rank(0)) throw std::runtime_error("out of order");
-                                  silent.wait(silent.barrier());
+                                  try {
+                                    silent.wait(silent.barrier());
+                                  } catch (const PeerFailure&) {
+                                    heard = true;
+                                    throw;
+                                  }
                                 }),
                std::runtime_error);
+  EXPECT_TRUE(heard);
 }
 
 }  // namespace

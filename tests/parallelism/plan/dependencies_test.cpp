@@ -203,5 +203,21 @@ TEST(Lowering, LeavesComputeLanesAsTheyAre) {
   }
 }
 
+TEST(ReceivingLate, AReceiveWaitsForWhatIsComputedTwoBeforeItIsTaken) {
+  const Plan plan = gpipe_of(2, 4, 4);
+  const LocalDependencies needs = dependencies(plan, Rank(1)), late = receiving_late(plan, Rank(1), needs);
+  const std::vector<Lane>& lanes = plan.ranks[1].lanes;
+  for (int l = 0; l < std::ssize(lanes); ++l)
+    for (int i = 0; i < std::ssize(lanes[l].ops); ++i) {
+      const auto before = needs.of(l, i), now = late.of(l, i);
+      if (lanes[l].key.kind == LaneKind::receive && i >= 2) {
+        EXPECT_TRUE(before.empty());
+        EXPECT_THAT(now, ElementsAre(OpRef{Rank(1), compute_lane, i - 2})) << "forwards in the order of their receives";
+      } else {
+        EXPECT_TRUE(std::ranges::equal(before, now));
+      }
+    }
+}
+
 }  // namespace
 }  // namespace parabench::plan

@@ -84,12 +84,24 @@ TEST(Advise, WhatTheCalibrationLacksSomethingOfIsLeftOut) {
 
 TEST(Advise, TheDataSheetPredictsAllWhereFewStrategiesAreCalibrated) {
   const std::string on_two = "mlp[layers=4]/cifar10-synthetic/";
-  const analytic::Calibration calibration = measured_for({on_two + "sequential/np:1/batch:32"});
+  analytic::Calibration calibration = measured_for({on_two + "1f1b/np:2/batch:32"});
+  calibration.point_to_point.clear();
   const Knowledge knowledge{nothing_measured.machine, &calibration};
   const Advice advice = advise(ask(on_two + "sequential/np:2/batch:32"), knowledge);
   EXPECT_THAT(advice.gap, testing::HasSubstr("calibrate CASE"));
   EXPECT_TRUE(advice.left_out.empty());
   for (const Candidate& one : advice.fitting) EXPECT_EQ(one.cost_source, "data-sheet") << one.chosen.id;
+}
+
+TEST(Advise, UnitCostsAreNoGapInACalibration) {
+  const std::string on_two = "mlp[layers=4]/cifar10-synthetic/";
+  const analytic::Calibration calibration = measured_for({on_two + "sequential/np:1/batch:32"});
+  Knowledge knowledge{nothing_measured.machine, &calibration};
+  knowledge.emulated = analytic::EmulatedCosts{.unit_s = 1e-3};
+  const Advice advice = advise(ask(on_two + "sequential/np:2/batch:32/device:emulated"), knowledge);
+  EXPECT_EQ(advice.gap, "");
+  EXPECT_TRUE(advice.left_out.empty());
+  for (const Candidate& one : advice.fitting) EXPECT_EQ(one.cost_source, "unit") << one.chosen.id;
 }
 
 TEST(Advise, TheFastestStandFirstAndNothingBeatsTheFront) {

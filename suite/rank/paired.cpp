@@ -61,12 +61,6 @@ bool differs_from_chain(const Launch& launch) {
          plan.spec.precision != Precision::fp64 && ranks * plan.spec.threads <= launch.machine.cores;
 }
 
-/// Training of which nothing remains but the optimizer's states.
-Launch without_learning(Launch launch) {
-  launch.plan.spec.lr = 0;
-  return launch;
-}
-
 /// What rank 0 says. Collective.
 int agreed(comm::Communicator& comm, int value) { return std::stoi(comm::all_gather(comm, std::to_string(value))[0]); }
 
@@ -143,9 +137,7 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
                                                               fewest_chain_steps, most_chain_steps)
                                                  : 0;
   const ChainEffort effort = steps_of_chain(agreed(comm, chain_steps));
-  const Launch unlearning = without_learning(launch);
-  std::optional<Windows> silently;
-  if (agreed(comm, differs_from_chain(launch)) != 0) silently.emplace(unlearning, comm, device);
+  const bool silently = agreed(comm, differs_from_chain(launch)) != 0;
   analytic::Calibration transfers;
   double slowdown = 1;
   protocol::PairedRounds answer;
@@ -170,7 +162,7 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
     time_chains(launch, comm, device, chains, samples, effort, slowdown, calibration);
     canary.between();
     std::vector<analytic::PassSeconds> passes;
-    if (silently) passes = silently->train_silently();
+    if (silently) passes = windows.train_silently();
     copy_transfers(transfers, calibration);
     calibration.date = utc_now();
     const Trained after = windows.train();

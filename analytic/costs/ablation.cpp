@@ -1,7 +1,6 @@
 #include "analytic/costs/ablation.h"
 
 #include <limits>
-#include <utility>
 
 #include "analytic/costs/contention.h"
 #include "analytic/costs/times_of.h"
@@ -11,7 +10,7 @@ namespace {
 
 class AblatedTimes final : public TimesOf {
  public:
-  AblatedTimes(AblatedTerm term, std::unique_ptr<const TimeModel> base) : TimesOf(std::move(base)), term_(term) {}
+  AblatedTimes(AblatedTerm term, const TimeModel& base) : TimesOf(base), term_(term) {}
 
   TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
     TimeParts parts = base_.parts(plan, rank, op, term_ == AblatedTerm::sharing ? 1 : busy_ranks);
@@ -68,8 +67,8 @@ class AblatedTimes final : public TimesOf {
 
 }  // namespace
 
-std::unique_ptr<const TimeModel> without(AblatedTerm term, std::unique_ptr<const TimeModel> base) {
-  return std::make_unique<AblatedTimes>(term, std::move(base));
+std::unique_ptr<const TimeModel> without(AblatedTerm term, const TimeModel& base) {
+  return std::make_unique<AblatedTimes>(term, base);
 }
 
 }  // namespace parabench::analytic

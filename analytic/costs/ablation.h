@@ -29,7 +29,8 @@ constexpr std::array<std::string_view, 11> names_of(AblatedTerm) {
           "gradients", "overhead", "jitter",   "beside",      "loading"};
 }
 
-/// The times of `base` as if the term did not exist: what a prediction errs more without it is what it is good for.
-std::unique_ptr<const TimeModel> without(AblatedTerm term, std::unique_ptr<const TimeModel> base);
+/// The times of `base`, which outlives it, as if the term did not exist: what a prediction errs more without it is what
+/// it is good for.
+std::unique_ptr<const TimeModel> without(AblatedTerm term, const TimeModel& base);
 
 }  // namespace parabench::analytic

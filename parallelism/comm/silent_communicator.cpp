@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 namespace parabench::comm {
 namespace {
@@ -29,19 +28,10 @@ void fill(const BufferView& buffer, Rank rank) {
   }
 }
 
-class OfWorld final : public WorkState {
- public:
-  explicit OfWorld(Work work) : work_(std::move(work)) {}
-  bool advance() override { return work_.test(); }
-
- private:
-  Work work_;
-};
-
 }  // namespace
 
 Capabilities SilentCommunicator::capabilities() const {
-  Capabilities capabilities = world_.capabilities();
+  Capabilities capabilities = ForwardingCommunicator::capabilities();
   capabilities.silent = true;
   return capabilities;
 }
@@ -58,7 +48,5 @@ std::unique_ptr<WorkState> SilentCommunicator::start_recv(BufferView buffer, Ran
   fill(buffer, rank());
   return std::make_unique<Ended>();
 }
-
-std::unique_ptr<WorkState> SilentCommunicator::start_barrier() { return std::make_unique<OfWorld>(world_.barrier()); }
 
 }  // namespace parabench::comm

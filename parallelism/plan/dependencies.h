@@ -91,9 +91,9 @@ class LocalDependencies {
 /// Throws usage_error naming operation and rank when a predecessor is missing from the plan. O(operations).
 LocalDependencies dependencies(const Plan& plan, Rank rank);
 
-/// The same of ranks whose messages end when they start: so that not all that a rank will ever receive lies in its
-/// memory at once, a receive also waits for the compute operation before the last one before the first that takes it,
-/// or what its lane receives later. O(operations).
+/// The same of ranks whose messages end when they start: a receive also waits until the compute operation two before
+/// the one that takes it has ended, so that what lies in memory is taken soon. Receives of a lane stay in order, and
+/// none waits for longer than one behind it. O(operations).
 LocalDependencies receiving_late(const Plan& plan, Rank rank, const LocalDependencies& needs);
 
 }  // namespace parabench::plan

@@ -1,7 +1,6 @@
 #include "suite/accuracy/repredict.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 #include <vector>
 
@@ -57,8 +56,16 @@ std::optional<Forecast> forecast_again(const results::Record& record, const Subj
   return forecast;
 }
 
-/// Made anew for each prediction, since what takes out a term consumes them.
-using MakeCosts = std::function<analytic::Costs()>;
+/// What `of` returns; nullopt where a calibration lacks something.
+template <class Of>
+auto where_measured(Of of) -> std::optional<decltype(of())> {
+  try {
+    return of();
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::environment) throw;
+    return std::nullopt;
+  }
+}
 
 /// The plan of one case over as many steps as it was run, predicted by other costs.
 class Again {
@@ -66,22 +73,8 @@ class Again {
   Again(const plan::Plan& plan, const analytic::Sizes& sizes, int warmup, int steps)
       : plan_(plan), sizes_(sizes), warmup_(warmup), steps_(steps) {}
 
-  Predicted by(const analytic::Costs& costs) const {
-    return analytic::predict(plan_, sizes_, *costs.time, *costs.memory, warmup_, steps_);
-  }
-  /// nullopt where a calibration lacks something.
-  std::optional<Predicted> from(const MakeCosts& make_costs) const {
-    try {
-      return by(make_costs());
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::environment) throw;
-      return std::nullopt;
-    }
-  }
-  double without(analytic::AblatedTerm term, const MakeCosts& make_costs) const {
-    analytic::Costs costs = make_costs();
-    costs.time = analytic::without(term, std::move(costs.time));
-    return by(costs).step_time_s;
+  Predicted by(const analytic::TimeModel& time, const analytic::MemoryModel& memory) const {
+    return analytic::predict(plan_, sizes_, time, memory, warmup_, steps_);
   }
 
  private:
@@ -96,13 +89,18 @@ struct AblatedErrors {
   std::array<std::vector<double>, enum_values<analytic::AblatedTerm>.size()> terms;
 
   /// Nothing where a calibration lacks something.
-  void add(const Again& again, const MakeCosts& make_costs, double measured_s, bool ablate) {
-    const std::optional<Predicted> predicted = again.from(make_costs);
+  template <class MakeCosts>
+  void add(const Again& again, MakeCosts make_costs, double measured_s, bool ablate) {
+    const auto costs = where_measured(make_costs);
+    if (!costs) return;
+    const auto predicted = where_measured([&] { return again.by(*costs->time, *costs->memory); });
     if (!predicted) return;
     whole.push_back(predicted->step_time_s / measured_s - 1);
     if (!ablate) return;
-    for (const analytic::AblatedTerm term : enum_values<analytic::AblatedTerm>)
-      terms[static_cast<std::size_t>(term)].push_back(again.without(term, make_costs) / measured_s - 1);
+    for (const analytic::AblatedTerm term : enum_values<analytic::AblatedTerm>) {
+      const auto time = analytic::without(term, *costs->time);
+      terms[static_cast<std::size_t>(term)].push_back(again.by(*time, *costs->memory).step_time_s / measured_s - 1);
+    }
     waiting.push_back(work_of_the_busiest(*predicted) / measured_s - 1);
   }
 };
@@ -127,20 +125,21 @@ std::optional<Repredicted> repredict(const results::Record& record, const Source
   const analytic::Sizes sizes(subject.model);
   const Again again(forecast->plan, sizes, protocol::default_warmup, protocol::default_steps);
   const double measured_s = record.measured->step_time_s.median;
-  const auto costs_from = [&](const analytic::Calibration& calibration) {
-    return [&calibration, &sizes] { return analytic::calibrated_costs(calibration, sizes); };
-  };
   const auto error_from = [&](const analytic::Calibration& calibration) {
-    const auto predicted = again.from(costs_from(calibration));
-    return predicted ? std::optional(predicted->step_time_s / measured_s - 1) : std::nullopt;
+    return where_measured([&] {
+      const analytic::Costs costs = analytic::calibrated_costs(calibration, sizes);
+      return again.by(*costs.time, *costs.memory).step_time_s / measured_s - 1;
+    });
   };
   AblatedErrors forecasts, rounds;
-  forecasts.add(again, costs_from(from.calibration), measured_s, ablate);
+  const auto of_forecast = [&] { return analytic::calibrated_costs(from.calibration, sizes); };
+  forecasts.add(again, of_forecast, measured_s, ablate);
   if (from.rounds) {
     const Again paired(forecast->plan, sizes, protocol::paired_warmup, protocol::paired_steps);
-    for (const protocol::PairedRound& round : from.rounds->rounds)
-      rounds.add(
-          paired, [&] { return costs_of(round, sizes, forecast->plan); }, median(round.step_s), ablate);
+    for (const protocol::PairedRound& round : from.rounds->rounds) {
+      const auto of_round = [&] { return costs_of(round, sizes, forecast->plan); };
+      rounds.add(paired, of_round, median(round.step_s), ablate);
+    }
   }
   Repredicted all{.whole = median(forecasts.whole),
                   .held_out = {},
@@ -161,12 +160,9 @@ void pair_again(results::Record& record, const Sources& from) {
   const Subject subject = look_up(record.parameters);
   const std::optional<Forecast> forecast = forecast_again(record, subject, from);
   if (!forecast) return;
-  try {
-    record.paired = pair_rounds(*from.rounds, subject, forecast->plan);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::environment) throw;
-    return;
-  }
+  const auto rounds = where_measured([&] { return pair_rounds(*from.rounds, subject, forecast->plan); });
+  if (!rounds) return;
+  record.paired = *rounds;
   record.error->paired_step_time_relative =
       results::compare(*record.predicted, *record.measured, record.paired).paired_step_time_relative;
 }

@@ -52,8 +52,9 @@ void copy_transfers(const analytic::Calibration& from, analytic::Calibration& to
 }
 
 /// Whether the order of a rank's passes leaves other things in the caches for them than a chain's, and silent steps
-/// tell: not on GPUs, nor where a graph or readiness orders passes. Ranks that take turns on cores drive out what the
-/// others need whenever one has to wait, which none has to in silence.
+/// tell: not on GPUs, nor where a graph or readiness orders passes, nor of fp64, which they receive no numbers of.
+/// Ranks that take turns on cores drive out what the others need whenever one has to wait, which none has to in
+/// silence.
 bool differs_from_chain(const Launch& launch) {
   const plan::Plan& plan = launch.plan;
   const int ranks = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), plan.spec.np);

@@ -44,9 +44,9 @@ double time_transfer(comm::Communicator& comm, const Repeats& repeats, Prepare&&
 template <class Prepare, class Transfer>
 analytic::CurvePoint time_point(comm::Communicator& comm, const exec::Device& device, std::int64_t bytes,
                                 const TransferEffort& effort, Prepare&& prepare, Transfer&& transfer) {
-  const auto slowest = [&](double own_s) { return largest_of(comm, own_s); };
-  analytic::CurvePoint point{.bytes = bytes,
-                             .seconds = slowest(time_transfer(comm, effort.while_nobody_computes, prepare, transfer))};
+  analytic::CurvePoint point{
+      .bytes = bytes,
+      .seconds = largest_of(comm, time_transfer(comm, effort.while_nobody_computes, prepare, transfer))};
   if (!device.where().is_cpu()) return point;
   ComputedBeside own;
   comm.wait(comm.barrier());
@@ -55,12 +55,12 @@ analytic::CurvePoint time_point(comm::Communicator& comm, const exec::Device& de
       prepare();
       std::this_thread::sleep_for(rest);
     };
-    point.loaded_s = slowest(time_transfer(comm, effort.while_all_compute, prepare_and_rest, [&] {
-      const double start = now_s(), done = done_s;
-      transfer();
-      own.passed_s += now_s() - start;
-      own.computed_s += done_s - done;
-    }));
+    point.loaded_s = largest_of(comm, time_transfer(comm, effort.while_all_compute, prepare_and_rest, [&] {
+                                  const double start = now_s(), done = done_s;
+                                  transfer();
+                                  own.passed_s += now_s() - start;
+                                  own.computed_s += done_s - done;
+                                }));
   });
   const std::vector<double> passed = gathered(comm, own.passed_s), computed = gathered(comm, own.computed_s);
   std::vector<ComputedBeside> of_ranks;

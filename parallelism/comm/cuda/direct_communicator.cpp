@@ -11,7 +11,7 @@
 #include "parallelism/comm/cuda/direct.h"
 #include "parallelism/comm/cuda/direct_collective.h"
 #include "parallelism/comm/cuda/direct_messages.h"
-#include "parallelism/comm/cuda/host_work.h"
+#include "parallelism/comm/host_work.h"
 
 namespace parabench::comm {
 

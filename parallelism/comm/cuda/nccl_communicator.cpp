@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "parallelism/comm/cuda/host_work.h"
 #include "parallelism/comm/cuda/nccl_agreement.h"
 #include "parallelism/comm/cuda/nccl_work.h"
+#include "parallelism/comm/host_work.h"
 #include "parallelism/comm/traffic.h"
 
 namespace parabench::comm {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "parallelism/comm/cuda/host_work.h"
+#include "parallelism/comm/host_work.h"
 
 namespace parabench::comm {
 namespace {

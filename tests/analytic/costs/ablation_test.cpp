@@ -47,7 +47,7 @@ const plan::Op update = plan::update(SegmentId(0), 1, StepId(0), VersionId(0));
 
 TimeParts parts(AblatedTerm term, const plan::Op& op, int busy = 1) {
   static const plan::Plan plan = data_parallel(4, 4);
-  return without(term, std::make_unique<AllParts>())->parts(plan, Rank(0), op, busy);
+  return without(term, AllParts())->parts(plan, Rank(0), op, busy);
 }
 
 TEST(Ablation, TakesAwayTheTermAloneAndLeavesOtherOperations) {
@@ -86,13 +86,14 @@ TEST(Ablation, WithoutMemoryPassesLoseTheirShareOfTheCoresAlone) {
 TEST(Ablation, WithoutJitterNoPassDeviates) {
   const plan::Plan plan = data_parallel(4, 4);
   for (const auto& [term, deviation_s] : {std::pair{AblatedTerm::jitter, 0.0}, std::pair{AblatedTerm::updates, 3.0}})
-    EXPECT_EQ(without(term, std::make_unique<AllParts>())->deviation_s(plan, Rank(0), forward, 1), deviation_s);
+    EXPECT_EQ(without(term, AllParts())->deviation_s(plan, Rank(0), forward, 1), deviation_s);
 }
 
 TEST(Ablation, OfExchangesBesideComputingAndOfLoadersTakesAwayTheirFiguresAlone) {
   const plan::Plan plan = data_parallel(4, 4);
   for (const AblatedTerm term : enum_values<AblatedTerm>) {
-    const auto time = without(term, std::make_unique<AllFigures>());
+    const AllFigures all;
+    const auto time = without(term, all);
     EXPECT_EQ(time->beside_computing(plan, Rank(0), sum).slowdown, term == AblatedTerm::beside ? 0 : 7)
         << to_text(term);
     EXPECT_EQ(time->load_s_per_sample(plan, 1), term == AblatedTerm::loading ? 0 : 5) << to_text(term);
@@ -102,12 +103,11 @@ TEST(Ablation, OfExchangesBesideComputingAndOfLoadersTakesAwayTheirFiguresAlone)
 TEST(Ablation, WithoutSharingEveryRankTakesTheTimeThatItTakesAlone) {
   EXPECT_EQ(parts(AblatedTerm::sharing, forward, 2), alone);
   EXPECT_EQ(parts(AblatedTerm::updates, forward, 2), 2 * alone);
-  EXPECT_EQ(without(AblatedTerm::updates, std::make_unique<AllParts>())->cores(), 2);
+  EXPECT_EQ(without(AblatedTerm::updates, AllParts())->cores(), 2);
   const auto exclusive = exclusive_times(std::make_unique<AllParts>());
   for (const plan::Plan& plan : {gpipe(4, 4), data_parallel(4, 4)}) {
     const double seconds = plan::makespan(simulate(plan, *exclusive));
-    EXPECT_NEAR(plan::makespan(simulate(plan, *without(AblatedTerm::sharing, std::make_unique<AllParts>()))), seconds,
-                1e-9 * seconds);
+    EXPECT_NEAR(plan::makespan(simulate(plan, *without(AblatedTerm::sharing, AllParts()))), seconds, 1e-9 * seconds);
   }
 }
 
@@ -117,18 +117,16 @@ TEST(Ablation, WithoutSharingRanksJitterAllTheSame) {
     return predict(plan, chain(4), *time, *unit_costs().memory, 2, 4).step_time_s;
   };
   // Ranks that update while others sum run ahead of each other, which makes up for jitter.
-  const auto unshared = [] {
-    return without(AblatedTerm::updates, without(AblatedTerm::sharing, std::make_unique<AllParts>()));
-  };
-  EXPECT_GT(step_s(unshared()), step_s(without(AblatedTerm::jitter, unshared())));
+  const AllParts whole;
+  const auto apart = without(AblatedTerm::sharing, whole), unshared = without(AblatedTerm::updates, *apart);
+  EXPECT_GT(step_s(unshared), step_s(without(AblatedTerm::jitter, *unshared)));
 }
 
 TEST(Ablation, OfEveryTermMakesAStepNoLonger) {
   for (const plan::Plan& plan : {gpipe(4, 4), data_parallel(4, 4)}) {
     const double whole = plan::makespan(simulate(plan, AllParts()));
     for (const AblatedTerm term : enum_values<AblatedTerm>)
-      EXPECT_LE(plan::makespan(simulate(plan, *without(term, std::make_unique<AllParts>()))), whole * (1 + 1e-12))
-          << to_text(term);
+      EXPECT_LE(plan::makespan(simulate(plan, *without(term, AllParts()))), whole * (1 + 1e-12)) << to_text(term);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "tests/parallelism/comm/forwarding_communicator.h"
+#include "parallelism/comm/forwarding_communicator.h"
 
 namespace parabench::exec {
 

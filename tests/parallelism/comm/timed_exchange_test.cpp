@@ -7,8 +7,8 @@
 #include <mutex>
 
 #include "parallelism/comm/exchange_values.h"
+#include "parallelism/comm/forwarding_communicator.h"
 #include "parallelism/comm/threads/world.h"
-#include "tests/parallelism/comm/forwarding_communicator.h"
 
 namespace parabench::comm {
 namespace {

@@ -9,13 +9,13 @@
 
 #include "datasets/order.h"
 #include "models/spec/nets/mlp.h"
+#include "parallelism/comm/forwarding_communicator.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/device_cpu.h"
 #include "parallelism/plan/routes.h"
 #include "parallelism/plan/state/state_layout.h"
 #include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/validate.h"
-#include "tests/parallelism/comm/forwarding_communicator.h"
 #include "tests/parallelism/exec/small_network.h"
 
 namespace parabench::exec {

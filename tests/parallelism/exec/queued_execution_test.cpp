@@ -7,10 +7,10 @@
 #include <optional>
 #include <set>
 
+#include "parallelism/comm/forwarding_communicator.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/plan/routes.h"
-#include "tests/parallelism/comm/forwarding_communicator.h"
 #include "tests/parallelism/exec/forwarding_device.h"
 #include "tests/parallelism/exec/small_network.h"
 

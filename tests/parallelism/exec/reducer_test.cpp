@@ -3,11 +3,11 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "parallelism/comm/forwarding_communicator.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/plan/routes.h"
-#include "tests/parallelism/comm/forwarding_communicator.h"
 #include "tests/parallelism/exec/small_network.h"
 
 namespace parabench::exec {

@@ -8,6 +8,7 @@
 
 #include "datasets/spec/dataset.h"
 #include "models/spec/model.h"
+#include "parallelism/comm/forwarding_communicator.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/equivalence.h"
@@ -15,7 +16,6 @@
 #include "parallelism/plan/routes.h"
 #include "parallelism/plan/state/state_layout.h"
 #include "parallelism/plan/strategies/delay_rules.h"
-#include "tests/parallelism/comm/forwarding_communicator.h"
 #include "tests/parallelism/exec/small_network.h"
 
 namespace parabench::exec {

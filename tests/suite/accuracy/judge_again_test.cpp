@@ -7,8 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "analytic/calibration/combine.h"
-#include "analytic/calibration/scope.h"
 #include "base/case_id.h"
 #include "parallelism/plan/formats/print_json.h"
 #include "parallelism/plan/plan.h"
@@ -16,6 +14,7 @@
 #include "suite/accuracy/repredict.h"
 #include "suite/run/forecast.h"
 #include "suite/run/pair.h"
+#include "tests/suite/promised.h"
 
 namespace parabench::suite {
 namespace {
@@ -31,20 +30,14 @@ const std::string net = "mlp[layers=4]/cifar10-synthetic/";
 /// busy.
 analytic::Calibration measured_for(const std::vector<std::string>& ids, const std::string& date,
                                    const std::map<int, Placement>& placements = {}) {
-  analytic::Calibration calibration;
-  for (const std::string& id : ids) {
-    const Subject subject = make_subject(parse_case(net + id));
-    const Forecast forecast = make_forecast(subject, {.machine = machine, .placements = placements}, 5, 20);
-    const auto promised = analytic::promised_calibration(forecast.plan, subject.model, machine);
-    analytic::merge(calibration, promised);
-  }
+  std::vector<std::string> of_net;
+  for (const std::string& id : ids) of_net.push_back(net + id);
+  analytic::Calibration calibration = promised_for(of_net, machine, date, placements);
   for (auto& [key, timings] : calibration.layers)
     for (analytic::LayerTiming& one : timings) {
       one.forward_s = key.busy_ranks * (1e-3 + 1e-4 * one.samples);
       one.backward_s = 2 * one.forward_s;
     }
-  calibration.machine = machine;
-  calibration.date = date;
   return calibration;
 }
 

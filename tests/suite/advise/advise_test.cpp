@@ -7,13 +7,12 @@
 #include <set>
 #include <string>
 
-#include "analytic/calibration/combine.h"
-#include "analytic/calibration/scope.h"
 #include "analytic/hardware/hardware.h"
 #include "base/case_id.h"
 #include "base/error.h"
 #include "suite/advise/candidates.h"
 #include "suite/advise/divisions.h"
+#include "tests/suite/promised.h"
 
 namespace parabench::suite {
 namespace {
@@ -37,18 +36,8 @@ double least_of_all(const Question& question) {
   return least;
 }
 
-/// What launches of these cases bring, all times being made up.
 analytic::Calibration measured_for(const std::vector<std::string>& ids) {
-  analytic::Calibration calibration;
-  for (const std::string& id : ids) {
-    const Subject subject = look_up(parse_case(id));
-    const Forecast forecast = make_forecast(subject, nothing_measured, 5, 20);
-    analytic::merge(calibration,
-                    analytic::promised_calibration(forecast.plan, subject.model, nothing_measured.machine));
-  }
-  calibration.machine = nothing_measured.machine;
-  calibration.date = "2026-01-01T00:00:00Z";
-  return calibration;
+  return promised_for(ids, nothing_measured.machine, "2026-01-01T00:00:00Z");
 }
 
 class AdviseOf : public testing::TestWithParam<std::string> {};

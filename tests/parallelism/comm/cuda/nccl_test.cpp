@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "parallelism/comm/forwarding_communicator.h"
 #include "parallelism/comm/threads/world.h"
 #include "tests/parallelism/comm/cuda/fake_nccl.h"
 #include "tests/parallelism/comm/cuda/gpu_ranks.h"
-#include "tests/parallelism/comm/forwarding_communicator.h"
 
 namespace parabench::comm {
 namespace {

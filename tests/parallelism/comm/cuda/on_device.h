@@ -1,7 +1,7 @@
 // The conformance suite's buffers as buffers of a device.
 #pragma once
 
-#include "tests/parallelism/comm/forwarding_communicator.h"
+#include "parallelism/comm/forwarding_communicator.h"
 
 namespace parabench::comm {
 

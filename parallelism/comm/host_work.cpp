@@ -1,4 +1,4 @@
-#include "parallelism/comm/cuda/host_work.h"
+#include "parallelism/comm/host_work.h"
 
 #include <utility>
 

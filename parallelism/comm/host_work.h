@@ -1,4 +1,4 @@
-// What a communicator of GPUs leaves to the communicator of the host.
+// What a communicator leaves to another one, as one of GPUs to the host's.
 #pragma once
 
 #include <memory>

@@ -1,14 +1,14 @@
-// A communicator that a test puts before another one.
+// A communicator in front of another one.
 #pragma once
 
 #include <memory>
 
 #include "parallelism/comm/communicator.h"
-#include "parallelism/comm/cuda/host_work.h"
+#include "parallelism/comm/host_work.h"
 
 namespace parabench::comm {
 
-/// Everything is `inner`'s; a test overrides what it changes.
+/// Everything is `inner`'s, which outlives it; what changes some of it derives from it and overrides that.
 class ForwardingCommunicator : public Communicator {
  public:
   explicit ForwardingCommunicator(Communicator& inner) : Communicator(inner.rank(), inner.groups()), inner_(inner) {}

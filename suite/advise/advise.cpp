@@ -66,10 +66,11 @@ void simulate(Candidate& candidate, const Knowledge& knowledge) {
 
 /// Those of which the calibration lacks something.
 std::vector<Candidate> take_unmeasured(std::vector<Candidate>& candidates) {
-  const auto rest =
-      std::ranges::stable_partition(candidates, [](const Candidate& one) { return one.cost_source != "data-sheet"; });
-  std::vector<Candidate> unmeasured(rest.begin(), rest.end());
-  candidates.erase(rest.begin(), rest.end());
+  // Not of std::ranges: clang 14 compiles no subrange of GCC 12's library.
+  const auto rest = std::stable_partition(candidates.begin(), candidates.end(),
+                                          [](const Candidate& one) { return one.cost_source != "data-sheet"; });
+  std::vector<Candidate> unmeasured(rest, candidates.end());
+  candidates.erase(rest, candidates.end());
   return unmeasured;
 }
 

@@ -12,6 +12,7 @@
 #include "parallelism/plan/partition/partition.h"
 #include "parallelism/plan/passes/passes.h"
 #include "parallelism/plan/strategies/c10d.h"
+#include "parallelism/plan/strategies/delay_rules.h"
 #include "parallelism/plan/strategies/local_sgd.h"
 #include "parallelism/plan/strategies/parameter_server.h"
 #include "parallelism/plan/strategies/stage_widths.h"
@@ -130,7 +131,8 @@ CaseForm pipeline_form(const Case& spec, const plan::Strategy& strategy, const L
   const auto in_flight_on = [&](int device) {
     return strategy.schedule.in_flight ? strategy.schedule.in_flight(pipe, device) : double(pipe.devices - device);
   };
-  const auto older_versions = [&](int device) { return drains ? 0 : std::max(0.0, in_flight_on(device) - 1); };
+  const std::vector<plan::VersionRule> rules = plan::delay_rules(spec, std::vector<int>(pipe.devices, 1));
+  const auto older_versions = [&](int device) { return drains ? 0 : rules[device].lag; };
   for (int p = 0; p < pipe.devices; ++p)
     if (older_versions(p) > 0) devices[p].update += moving(version_words(spec), devices[p]);
   // Each of two pipelines that cross has half of the micro-batches, a first and a last one of its own, and all weights,

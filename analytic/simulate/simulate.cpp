@@ -80,10 +80,9 @@ struct RankArrivals {
 
 class Simulation {
  public:
-  Simulation(const plan::Plan& plan, const TimeModel& time, bool is_silent)
+  Simulation(const plan::Plan& plan, const TimeModel& time)
       : plan_(plan),
         time_(time),
-        is_silent_(is_silent),
         shares_cores_(time.cores() > 0),
         shares_links_(time.shares_links()),
         by_instants_(shares_links_ || plan.taken > 0),
@@ -262,8 +261,6 @@ class Simulation {
   }
 
   void join(int own) {
-    const bool exchanges = lanes_[own].kind != plan::LaneKind::compute;
-    if (is_silent_ && exchanges) return end(own, lanes_[own].spans->back().start);
     switch (lanes_[own].kind) {
       case plan::LaneKind::compute: return start(own, {&own, 1});
       case plan::LaneKind::collectives: return join_group(own);
@@ -354,7 +351,6 @@ class Simulation {
 
   const plan::Plan& plan_;
   const TimeModel& time_;
-  bool is_silent_;
   bool shares_cores_, shares_links_;
   bool by_instants_;  ///< ends are waited for although nothing shares cores
   SharingActivities running_;
@@ -374,12 +370,7 @@ class Simulation {
 }  // namespace
 
 plan::Timeline simulate(const plan::Plan& plan, const TimeModel& time) {
-  return is_futurized(plan.spec) ? simulate_by_readiness(plan, time)
-                                 : Simulation(plan, time, /*is_silent=*/false).run();
-}
-
-plan::Timeline simulate_silent(const plan::Plan& plan, const TimeModel& time) {
-  return Simulation(plan, time, /*is_silent=*/true).run();
+  return is_futurized(plan.spec) ? simulate_by_readiness(plan, time) : Simulation(plan, time).run();
 }
 
 }  // namespace parabench::analytic

@@ -44,8 +44,4 @@ namespace parabench::analytic {
 /// that their collectives have; with shared links O(n (p + log n)), p being the ranks of a collective.
 plan::Timeline simulate(const plan::Plan& plan, const TimeModel& time);
 
-/// The same where ranks hand nothing on: messages and collectives end as soon as their rank comes to them, and no rank
-/// waits for another. Precondition: no servers, and lanes in order.
-plan::Timeline simulate_silent(const plan::Plan& plan, const TimeModel& time);
-
 }  // namespace parabench::analytic

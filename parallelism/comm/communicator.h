@@ -165,7 +165,6 @@ struct Capabilities {
   /// What carries out the sums of all ranks: "window" (the memory that they share), "library" (MPI's or NCCL's own
   /// algorithms) or algorithms of parallelism/comm/algorithms (choice.h).
   std::string reduction;
-  bool silent = false;  ///< messages and collectives end when they start, whoever else takes part
 };
 
 /// One rank's end of a world of ranks. One thread at a time drives it; notify() and abort() are for any thread. Every

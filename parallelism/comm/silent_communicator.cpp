@@ -28,13 +28,20 @@ void fill(const BufferView& buffer, Rank rank) {
   }
 }
 
-}  // namespace
+class Received final : public WorkState {
+ public:
+  Received(BufferView buffer, Rank rank) : buffer_(buffer), rank_(rank) {}
+  bool advance() override {
+    fill(buffer_, rank_);
+    return true;
+  }
 
-Capabilities SilentCommunicator::capabilities() const {
-  Capabilities capabilities = ForwardingCommunicator::capabilities();
-  capabilities.silent = true;
-  return capabilities;
-}
+ private:
+  BufferView buffer_;
+  Rank rank_;
+};
+
+}  // namespace
 
 std::unique_ptr<WorkState> SilentCommunicator::start_collective(const CollectiveCall&) {
   return std::make_unique<Ended>();
@@ -45,8 +52,7 @@ std::unique_ptr<WorkState> SilentCommunicator::start_send(BufferView, Rank, Mess
 }
 
 std::unique_ptr<WorkState> SilentCommunicator::start_recv(BufferView buffer, Rank, Message) {
-  fill(buffer, rank());
-  return std::make_unique<Ended>();
+  return std::make_unique<Received>(buffer, rank());
 }
 
 }  // namespace parabench::comm

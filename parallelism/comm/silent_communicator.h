@@ -5,15 +5,13 @@
 
 namespace parabench::comm {
 
-/// Messages and collectives end as soon as they are started, and carry nothing: what is received are random numbers of
-/// 2^-13 to 2^-12 and either sign, the same in every message of a rank, with which training goes on; what is summed or
-/// gathered stays as it is. Ranks still meet at barriers, and their memory is that of `world`. For buffers of f32 or
+/// Messages and collectives end as soon as they are looked at, and carry nothing: what is received are then random
+/// numbers of 2^-13 to 2^-12 and either sign, the same in every message of a rank, with which training goes on; what is
+/// summed or gathered stays as it is. Ranks still meet at barriers, and their memory is that of `world`. For buffers of f32 or
 /// bf16 on the host.
 class SilentCommunicator final : public ForwardingCommunicator {
  public:
   explicit SilentCommunicator(Communicator& world) : ForwardingCommunicator(world) {}
-
-  Capabilities capabilities() const override;
 
  private:
   std::unique_ptr<WorkState> start_collective(const CollectiveCall& call) override;

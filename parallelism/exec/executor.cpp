@@ -12,8 +12,8 @@ namespace parabench::exec {
 namespace {
 
 Execution run(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm,
-              TrainingWork&& work) {
-  RankSpans spans = run_lanes(plan, needs, comm, work);
+              TrainingWork&& work, const plan::ExchangeSeconds* paces = nullptr) {
+  RankSpans spans = run_lanes(plan, needs, comm, work, paces);
   Execution result = work.take_result();
   result.spans = std::move(spans);
   return result;
@@ -30,14 +30,15 @@ void require_finite(double loss, const plan::Op& op, double lr) {
 }
 
 Execution execute(const plan::Plan& plan, const models::ModelSpec& model, StageState& state, comm::Communicator& comm,
-                  RankInput& input, Device& device, std::optional<StepId> measure_from) {
+                  RankInput& input, Device& device, std::optional<StepId> measure_from,
+                  const plan::ExchangeSeconds* paces) {
   if (plan::sums_by_reducer(plan.spec)) return train_by_reducer(plan, model, state, comm, input, device, measure_from);
   plan::LocalDependencies needs = plan::dependencies(plan, comm.rank());
-  if (comm.capabilities().silent) needs = plan::receiving_late(plan, comm.rank(), needs);
+  if (paces) needs = plan::receiving_late(plan, comm.rank(), needs);
   if (plan.spec.graph)
     return run(plan, needs, comm,
                GraphedWork(plan, model, state, needs, comm, input, device, measure_from.has_value()));
-  return run(plan, needs, comm, TrainingWork(plan, model, state, needs, comm, input, device, measure_from));
+  return run(plan, needs, comm, TrainingWork(plan, model, state, needs, comm, input, device, measure_from), paces);
 }
 
 }  // namespace parabench::exec

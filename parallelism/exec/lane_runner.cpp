@@ -23,12 +23,14 @@ constexpr double device_look_s = 20e-6;
 /// Everything that the threads of a rank look at while a plan runs.
 class LaneRunner {
  public:
-  LaneRunner(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm, RankWork& work)
+  LaneRunner(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm, RankWork& work,
+             const plan::ExchangeSeconds* paces)
       : plan_(plan),
         program_(plan.ranks[comm.rank().value]),
         needs_(needs),
         comm_(comm),
         work_(work),
+        paces_(paces),
         pulse_(pulse_of(comm.rank())),
         progress_(program_) {
     if (plan.taken > 0) {
@@ -55,6 +57,7 @@ class LaneRunner {
     std::deque<comm::Work> given_out;
     comm::Work starting;
     bool is_starting = false;
+    double due_s = 0;  ///< before when what is starting is not given out
 
     int next() const { return ended + static_cast<int>(given_out.size()); }
   };
@@ -72,6 +75,8 @@ class LaneRunner {
   /// Whether something has changed.
   bool advance(Cursor& cursor);
   bool may_start(int lane, int index) const;
+  /// How long the communicating thread may sleep.
+  double patience_s() const;
   void collect_spans();
 
   const plan::Plan& plan_;
@@ -79,6 +84,7 @@ class LaneRunner {
   const plan::LocalDependencies& needs_;
   comm::Communicator& comm_;
   RankWork& work_;
+  const plan::ExchangeSeconds* paces_;
   Pulse& pulse_;
   LaneProgress progress_;
   std::optional<Firing> firing_;               // with executor:futurized
@@ -110,8 +116,10 @@ bool LaneRunner::advance(Cursor& c) {
       span.start = now_s();
       c.starting = work_.start(c.lane, index);
       c.is_starting = true;
+      if (paces_) c.due_s = span.start + (*paces_)[c.lane][index];
     }
-    if (c.is_starting && c.starting.queued()) {
+    const bool is_due = !paces_ || now_s() >= c.due_s;
+    if (c.is_starting && is_due && c.starting.queued()) {
       if (c.starting.test()) span.end = now_s();  // before others build on it
       work_.given_out(c.lane, index, c.starting.device_span());
       c.given_out.push_back(std::move(c.starting));
@@ -132,6 +140,14 @@ bool LaneRunner::advance(Cursor& c) {
   return moved;
 }
 
+double LaneRunner::patience_s() const {
+  double patience = work_.patience_s();
+  if (!paces_) return patience;
+  for (const Cursor& c : cursors_)
+    if (c.is_starting) patience = std::min(patience, std::max(0.0, c.due_s - now_s()));
+  return patience;
+}
+
 void LaneRunner::communicate() {
   for (int lane = plan::compute_lane + 1; lane < std::ssize(program_.lanes); ++lane) cursors_.push_back({.lane = lane});
   try {
@@ -147,7 +163,7 @@ void LaneRunner::communicate() {
       }
       if (!unfinished) return;
       if (progress_.failed()) break;
-      if (!moved) comm_.sleep(seen, work_.patience_s());
+      if (!moved) comm_.sleep(seen, patience_s());
     }
   } catch (...) {
     progress_.fail(std::current_exception());
@@ -285,8 +301,8 @@ comm::Message message_of(const plan::Op& op) {
 }
 
 RankSpans run_lanes(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm,
-                    RankWork& work) {
-  return LaneRunner(plan, needs, comm, work).run();
+                    RankWork& work, const plan::ExchangeSeconds* paces) {
+  return LaneRunner(plan, needs, comm, work, paces).run();
 }
 
 }  // namespace parabench::exec

@@ -5,6 +5,7 @@
 
 #include "parallelism/comm/communicator.h"
 #include "parallelism/plan/dependencies.h"
+#include "parallelism/plan/paces.h"
 #include "parallelism/plan/timeline.h"
 
 namespace parabench::exec {
@@ -62,8 +63,8 @@ inline constexpr int most_given_out = 8;
 /// lanes when that has ended. With executor:futurized the compute lane is fired (firing.h) by as many threads as
 /// operations_at_once(plan.spec) says, of which the caller is one. Waiting threads sleep. Starts with a barrier; none
 /// stands between steps. `needs`: the rank's dependencies. Throws PeerFailure, or what the work threw; before that the
-/// other ranks are told to stop.
+/// other ranks are told to stop. With `paces` no message or collective is given out before it has taken as long as that.
 RankSpans run_lanes(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm,
-                    RankWork& work);
+                    RankWork& work, const plan::ExchangeSeconds* paces = nullptr);
 
 }  // namespace parabench::exec

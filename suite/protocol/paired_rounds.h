@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analytic/calibration/calibration.h"
-#include "analytic/simulate/passes_in_order.h"
+#include "analytic/simulate/rehearsal.h"
 #include "base/canary.h"
 #include "base/json_reader.h"
 #include "base/measures.h"
@@ -24,9 +24,9 @@ struct PairedRound {
   std::vector<double> step_s;         ///< of the plan's steps right before it and right after (plan::step_samples)
   /// Of these, in the mean over ranks (plan::breakdowns); nullopt: kept by a version that did not tell.
   std::optional<Breakdown> breakdown_s;
-  /// Of silent steps of a plan with stages, whose ranks have cores of their own; empty: another one, or kept by a
-  /// version that did not tell.
-  std::vector<analytic::PassSeconds> passes;
+  /// Of a rehearsal of as many steps, the discarded ones included; empty: of a plan that is not rehearsed, or kept by a
+  /// version that did not.
+  analytic::ComputeSeconds rehearsed_s;
 };
 struct PairedRounds {
   std::vector<PairedRound> rounds;

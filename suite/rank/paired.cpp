@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "analytic/costs/costs.h"
 #include "base/clock.h"
 #include "base/date.h"
 #include "base/statistics.h"
@@ -14,6 +16,8 @@
 #include "parallelism/comm/silent_communicator.h"
 #include "parallelism/exec/executor.h"
 #include "parallelism/exec/tuning.h"
+#include "parallelism/plan/paces.h"
+#include "parallelism/plan/strategies/c10d.h"
 #include "suite/rank/calibration_blocks.h"
 #include "suite/rank/canary.h"
 #include "suite/rank/clock.h"
@@ -51,15 +55,15 @@ void copy_transfers(const analytic::Calibration& from, analytic::Calibration& to
   to.load_s_per_sample = from.load_s_per_sample;
 }
 
-/// Whether the order of a rank's passes leaves other things in the caches for them than a chain's, and silent steps
-/// tell: not on GPUs, nor where a graph or readiness orders passes, nor of fp64, which they receive no numbers of.
-/// Ranks that take turns on cores drive out what the others need whenever one has to wait, which none has to in
-/// silence.
-bool differs_from_chain(const Launch& launch) {
-  const plan::Plan& plan = launch.plan;
-  const int ranks = ranks_beside(plan.placement, first_on_fullest_host(plan.placement), plan.spec.np);
-  return plan.stages > 1 && plan.spec.device == DeviceKind::cpu && !plan.spec.graph && !is_futurized(plan.spec) &&
-         plan.spec.precision != Precision::fp64 && ranks * plan.spec.threads <= launch.machine.cores;
+/// Whether the order of a rank's operations, and its waiting, leave other things in the caches for them than a chain's,
+/// and rehearsals tell: not on GPUs, nor where a graph, readiness or PyTorch's reducer orders operations, nor of fp64,
+/// which they receive no numbers of, nor where all weights that a rank computes with are sent to it. Copies that
+/// average weights now and then are chains side by side.
+bool can_rehearse(const plan::Plan& plan) {
+  const Case& spec = plan.spec;
+  return spec.np > 1 && spec.device == DeviceKind::cpu && spec.precision != Precision::fp64 && !spec.graph &&
+         !is_futurized(spec) && !plan::sums_by_reducer(spec) && plan.room.weights == 0 && plan.servers.empty() &&
+         plan.averaging.every == 0;
 }
 
 /// What rank 0 says. Collective.
@@ -92,21 +96,37 @@ class Windows {
     return {plan::step_samples(plan_, *timeline, first()), mean(plan::breakdowns(plan_, *timeline, first()))};
   }
 
-  /// The same steps, of which ranks hand nothing on: what their passes take, on rank 0. Collective.
-  std::vector<analytic::PassSeconds> train_silently() {
+  /// The same steps, of which ranks hand nothing on, and wait as long as rank 0 reckons from what it calibrated: what
+  /// their computing takes, on rank 0. Collective.
+  analytic::ComputeSeconds rehearse(const analytic::Calibration& calibration) {
     comm::SilentCommunicator silent(comm_);
-    const std::optional<plan::Timeline> timeline = run(silent);
-    return timeline ? analytic::pass_seconds(plan_, *timeline, first()) : std::vector<analytic::PassSeconds>{};
+    const plan::ExchangeSeconds paces = reckon_paces(calibration);
+    const std::optional<plan::Timeline> timeline = run(silent, &paces);
+    return timeline ? analytic::compute_seconds(*timeline) : analytic::ComputeSeconds{};
   }
 
  private:
   StepId first() const { return StepId(window_.discarded); }
 
+  /// This rank's.
+  plan::ExchangeSeconds reckon_paces(const analytic::Calibration& calibration) {
+    std::vector<plan::ExchangeSeconds> of_ranks;
+    if (comm_.rank() == Rank(0)) {
+      const analytic::Costs costs = analytic::calibrated_costs(calibration, analytic::Sizes(launch_.model));
+      const plan::Timeline timeline = analytic::simulate_free_exchanges(plan_, *costs.time);
+      for (Rank rank; rank.value < comm_.size(); ++rank)
+        of_ranks.push_back(plan::exchange_seconds(plan_, timeline, rank));
+    }
+    const std::string told = comm::all_gather(comm_, nlohmann::json(of_ranks).dump())[0];
+    return nlohmann::json::parse(told)[comm_.rank().value].get<plan::ExchangeSeconds>();
+  }
+
   /// Of all ranks, on rank 0.
-  std::optional<plan::Timeline> run(comm::Communicator& between) {
+  std::optional<plan::Timeline> run(comm::Communicator& between, const plan::ExchangeSeconds* paces = nullptr) {
     exec::RankInput input = exec::open_input(plan_, comm_.rank(), launch_.source, launch_.input, device_);
     comm_.wait(comm_.barrier());
-    const exec::Execution execution = exec::execute(plan_, launch_.model, state_, between, input, device_, first());
+    const exec::Execution execution =
+        exec::execute(plan_, launch_.model, state_, between, input, device_, first(), paces);
     const auto reports = gather_reports(comm_, report(comm_.rank(), execution.spans, clock_offset_, device_.name()));
     return comm_.rank() == Rank(0) ? std::optional(timeline_of(reports)) : std::nullopt;
   }
@@ -138,7 +158,7 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
                                                               fewest_chain_steps, most_chain_steps)
                                                  : 0;
   const ChainEffort effort = steps_of_chain(agreed(comm, chain_steps));
-  const bool silently = agreed(comm, differs_from_chain(launch)) != 0;
+  const bool rehearses = can_rehearse(launch.plan);
   analytic::Calibration transfers;
   double slowdown = 1;
   protocol::PairedRounds answer;
@@ -162,16 +182,16 @@ protocol::PairedRounds pair(const Launch& launch, comm::Communicator& comm, exec
     canary.between();
     time_chains(launch, comm, device, chains, samples, effort, slowdown, calibration);
     canary.between();
-    std::vector<analytic::PassSeconds> passes;
-    if (silently) passes = windows.train_silently();
     copy_transfers(transfers, calibration);
+    analytic::ComputeSeconds rehearsed_s;
+    if (rehearses) rehearsed_s = windows.rehearse(calibration);
     calibration.date = utc_now();
     const Trained after = windows.train();
     if (comm.rank() == Rank(0)) {
       std::vector<double> step_s = before.step_s;
       step_s.insert(step_s.end(), after.step_s.begin(), after.step_s.end());
       answer.rounds.push_back({std::move(calibration), std::move(step_s),
-                               mean(std::array{before.breakdown_s, after.breakdown_s}), std::move(passes)});
+                               mean(std::array{before.breakdown_s, after.breakdown_s}), std::move(rehearsed_s)});
     }
     before = after;
     longest_s = std::max(longest_s, now_s() - common_start);

@@ -1,8 +1,10 @@
 #include "suite/run/pair.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "analytic/simulate/predict.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/json_reader.h"
 #include "base/statistics.h"
@@ -18,6 +20,16 @@ Breakdown of_step(Breakdown parts, double step_s) {
   if (!(sum > 0)) return parts;
   for (const auto& [name, part] : breakdown_fields) parts.*part *= step_s / sum;
   return parts;
+}
+
+void require_rehearsed(const analytic::ComputeSeconds& seconds, const plan::Plan& plan) {
+  const auto is_of = [](const std::vector<double>& rehearsed, const plan::RankProgram& rank) {
+    return rehearsed.size() == rank.compute().size();
+  };
+  if (std::ranges::equal(seconds, plan.ranks, is_of)) return;
+  throw environment_error("rehearsed_s", "times of other operations than the plan's",
+                          "one of each operation that a rank computes",
+                          "rounds of another version of parabench; run the case again, into another folder");
 }
 
 }  // namespace
@@ -43,10 +55,11 @@ std::vector<results::PairedRound> pair_rounds(const protocol::PairedRounds& answ
 
 analytic::Costs costs_of(const protocol::PairedRound& round, const analytic::Sizes& sizes, const plan::Plan& plan) {
   analytic::Costs costs = analytic::calibrated_costs(round.calibration, sizes);
-  if (round.passes.empty()) return costs;
+  if (round.rehearsed_s.empty()) return costs;
   const plan::Window window = plan::window(plan, protocol::paired_warmup, protocol::paired_steps);
-  costs.time = analytic::times_in_order(std::move(costs.time), plan::unroll(plan, window.steps()),
-                                        StepId(window.discarded), round.passes);
+  const plan::Plan steps = plan::unroll(plan, window.steps());
+  require_rehearsed(round.rehearsed_s, steps);
+  costs.time = analytic::times_rehearsed(std::move(costs.time), steps, round.rehearsed_s);
   return costs;
 }
 

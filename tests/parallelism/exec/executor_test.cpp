@@ -6,6 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "parallelism/comm/silent_communicator.h"
 #include "parallelism/comm/threads/world.h"
 #include "parallelism/exec/device_cpu.h"
 #include "parallelism/exec/reference.h"
@@ -481,6 +482,31 @@ TEST(Execute, TensorsAreMadeInTheDevicesQueuesAndBackwardsRunOnTheComputingThrea
     RankInput input = open_input(plan, Rank(0), small_source(), {}, device);
     execute(plan, small_network(), state, comm, input, device, std::nullopt);
     EXPECT_TRUE(device.updated);
+  });
+}
+
+TEST(Paces, RanksThatHandNothingOnWaitAsLongAsTheySay) {
+  constexpr double pace_s = 2e-3;
+  static MemoryAccount accounts[2];
+  const plan::Plan plan = plan::unroll(small_plan("1f1b/np:2/batch:8/micro:4", 2), 2);
+  comm::run_thread_ranks({2, plan::collective_groups(plan).declared}, [&](comm::Communicator& world) {
+    const std::unique_ptr<Device> device = cpu_device(accounts[world.rank().value]);
+    StageState state(plan, small_network(), world, *device);
+    RankInput input = open_input(plan, world.rank(), small_source(), {}, *device);
+    comm::SilentCommunicator comm(world);
+    plan::ExchangeSeconds paces(plan.ranks[world.rank().value].lanes.size());
+    for (int lane = plan::compute_lane + 1; lane < std::ssize(paces); ++lane)
+      paces[lane].assign(plan.ranks[world.rank().value].lanes[lane].ops.size(), pace_s);
+    const RankSpans spans = execute(plan, small_network(), state, comm, input, *device, StepId(0), &paces).spans;
+    const plan::LocalDependencies needs = plan::dependencies(plan, world.rank());
+    for (int lane = 0; lane < std::ssize(spans); ++lane)
+      for (int i = 0; i < std::ssize(spans[lane]); ++i) {
+        if (lane != plan::compute_lane) {
+          EXPECT_GE(spans[lane][i].end - spans[lane][i].start, pace_s);
+        }
+        for (const plan::OpRef& ref : needs.of(lane, i))
+          EXPECT_GE(spans[lane][i].start, spans[ref.lane][ref.index].end);
+      }
   });
 }
 

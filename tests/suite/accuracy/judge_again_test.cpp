@@ -174,23 +174,30 @@ TEST(PairAgain, RoundsAndTheirErrorAreThoseOfTheProgramThatJudges) {
   EXPECT_EQ(record.paired.front().predicted_step_time_s, 9) << "of another plan than the one that ran";
 }
 
-TEST(PairAgain, PassesTakeWhatTheyTookInTheOrderOfThePlan) {
+TEST(PairAgain, OperationsTakeWhatTheyTookInTheRehearsal) {
   const std::string pipeline = "gpipe/np:2/batch:32";
   const auto calibration = measured_for({pipeline}, date);
   results::Record record = record_of(pipeline, calibration);
   record.paired = {{.predicted_step_time_s = 9, .measured_step_time_s = 1}};
   record.error = results::compare(*record.predicted, *record.measured, record.paired);
   protocol::PairedRounds rounds{.rounds = {{calibration, {1}}, {calibration, {1}}}, .canary = {}};
-  const double forward_s = 10;
-  rounds.rounds[1].passes = {{Rank(0), SegmentId(0), plan::OpKind::forward, forward_s}};
+  const double seconds = 10;
+  const Knowledge knowledge{.machine = machine, .calibration = &calibration};
+  const plan::Plan steps = plan::unroll(make_forecast(make_subject(record.parameters), knowledge, 5, 20).plan,
+                                        protocol::paired_warmup + protocol::paired_steps);
+  for (const plan::RankProgram& rank : steps.ranks)
+    rounds.rounds[1].rehearsed_s.emplace_back(rank.compute().size(), seconds);
   const Sources sources{.calibration = calibration, .rounds = &rounds};
   pair_again(record, sources);
-  EXPECT_LT(record.paired[0].predicted_step_time_s, forward_s);
-  // In silence the other rank computes beside all of them, in the pipeline beside few: they then take half of that.
-  EXPECT_GT(record.paired[1].predicted_step_time_s, record.parameters.micro / 2 * forward_s);
+  EXPECT_LT(record.paired[0].predicted_step_time_s, seconds);
+  EXPECT_GT(record.paired[1].predicted_step_time_s, 2 * record.parameters.micro * seconds);
   const auto again = repredict(record, sources, true);
   EXPECT_NEAR(*again->paired, *record.error->paired_step_time_relative, 1e-9);
   EXPECT_GT(*again->ablated_paired.terms[static_cast<std::size_t>(analytic::AblatedTerm::messages)], 1);
+  rounds.rounds[1].rehearsed_s.front().pop_back();
+  record.paired.front().predicted_step_time_s = 9;
+  pair_again(record, sources);
+  EXPECT_EQ(record.paired.front().predicted_step_time_s, 9) << "rehearsed another plan than the one that ran";
 }
 
 TEST(PairAgain, TakesTheRoundsThatAPassKept) {

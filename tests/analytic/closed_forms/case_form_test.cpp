@@ -96,6 +96,16 @@ TEST(CaseForm, CopiesOfAStageDivideStatesAndUpdatesWhereTheyShareThem) {
   EXPECT_DOUBLE_EQ(whole.peak_bytes - shared.peak_bytes, 100 - 100 / 2) << "one velocity";
 }
 
+TEST(CaseForm, StagesStashAsManyVersionsAsTheirRuleSays) {
+  LayerForm layer{.forward = 1, .backward = 2};
+  layer.parameters = 100;
+  const LayerForms forms{.layers = std::vector<LayerForm>(4, layer), .link = {}};
+  const auto form = [&](const std::string& strategy) {
+    return case_form(parse_case("mlp[layers=4]/cifar10-synthetic/" + strategy + "/np:4/batch:64"), forms, {});
+  };
+  EXPECT_DOUBLE_EQ(form("pipedream").peak_bytes - form("pipedream-2bw").peak_bytes, (3 - 1) * 100);
+}
+
 // Layers of 3 s on four ranks, the first of 30 s: a stage for each rank waits for that one, one on all takes a quarter.
 TEST(CaseForm, ThePlannersStagesAreNeverSlowerThanOneOnAllRanks) {
   const LayerForm layer{.forward = 1, .backward = 2};

@@ -45,7 +45,7 @@ class TimesRehearsed final : public TimesOf {
     return factor(rank, op) * base_.parts(plan, rank, op, busy_ranks);
   }
   double deviation_s(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    return factor(rank, op) * base_.deviation_s(plan, rank, op, busy_ranks);
+    return factors_.contains(key_of(rank, op)) ? 0 : base_.deviation_s(plan, rank, op, busy_ranks);
   }
 
  private:

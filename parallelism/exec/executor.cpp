@@ -12,7 +12,7 @@ namespace parabench::exec {
 namespace {
 
 Execution run(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm,
-              TrainingWork&& work, const plan::ExchangeSeconds* paces = nullptr) {
+              TrainingWork&& work, const plan::ExchangeSeconds* paces) {
   RankSpans spans = run_lanes(plan, needs, comm, work, paces);
   Execution result = work.take_result();
   result.spans = std::move(spans);
@@ -36,8 +36,8 @@ Execution execute(const plan::Plan& plan, const models::ModelSpec& model, StageS
   plan::LocalDependencies needs = plan::dependencies(plan, comm.rank());
   if (paces) needs = plan::receiving_late(plan, comm.rank(), needs);
   if (plan.spec.graph)
-    return run(plan, needs, comm,
-               GraphedWork(plan, model, state, needs, comm, input, device, measure_from.has_value()));
+    return run(plan, needs, comm, GraphedWork(plan, model, state, needs, comm, input, device, measure_from.has_value()),
+               nullptr);
   return run(plan, needs, comm, TrainingWork(plan, model, state, needs, comm, input, device, measure_from), paces);
 }
 

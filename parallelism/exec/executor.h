@@ -15,9 +15,9 @@ namespace parabench::exec {
 /// Trains `plan` (unrolled) as rank `comm.rank()`, by run_lanes(). The memory peak is reset when step `measure_from`
 /// begins, with graph:on when step graph_capture_step does; nullopt: nothing is measured, and spans are zeros. `comm`
 /// has the plan's collective_groups() and can send on its routes(). Throws NotANumber, PeerFailure, or what a reader
-/// threw; before that the other ranks are told to stop. `paces`, of a plan whose operations are run one by one, the
-/// reducer's and those of a graph are not: messages and collectives, which `comm` ends as soon as they start, take as
-/// long as that, and ranks receive late (plan::receiving_late()).
+/// threw; before that the other ranks are told to stop. `paces`: messages and collectives take as long as that, though
+/// `comm` would end them at once, and ranks receive late (plan::receiving_late()). Precondition: such a plan is trained
+/// neither by the reducer (plan::sums_by_reducer()) nor with graph:on.
 Execution execute(const plan::Plan& plan, const models::ModelSpec& model, StageState& state, comm::Communicator& comm,
                   RankInput& input, Device& device, std::optional<StepId> measure_from,
                   const plan::ExchangeSeconds* paces = nullptr);

@@ -111,12 +111,15 @@ bool LaneRunner::advance(Cursor& c) {
   const int index = c.next();
   if (index < std::ssize(spans_[c.lane])) {
     plan::Span& span = spans_[c.lane][index];
-    if (span.queued == 0) span.queued = now_s();
+    const bool comes_now = span.queued == 0;
+    if (comes_now) span.queued = now_s();
     if (!c.is_starting && may_start(c.lane, index)) {
       span.start = now_s();
       c.starting = work_.start(c.lane, index);
       c.is_starting = true;
-      if (paces_) c.due_s = span.start + (*paces_)[c.lane][index];
+      // What waited for the operation before alone starts when that was due, not when this thread saw it.
+      const bool waited_for_lane = comes_now && index > 0;
+      if (paces_) c.due_s = (waited_for_lane ? c.due_s : span.start) + (*paces_)[c.lane][index];
     }
     const bool is_due = !paces_ || now_s() >= c.due_s;
     if (c.is_starting && is_due && c.starting.queued()) {

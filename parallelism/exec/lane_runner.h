@@ -63,7 +63,8 @@ inline constexpr int most_given_out = 8;
 /// lanes when that has ended. With executor:futurized the compute lane is fired (firing.h) by as many threads as
 /// operations_at_once(plan.spec) says, of which the caller is one. Waiting threads sleep. Starts with a barrier; none
 /// stands between steps. `needs`: the rank's dependencies. Throws PeerFailure, or what the work threw; before that the
-/// other ranks are told to stop. With `paces` no message or collective is given out before it has taken as long as that.
+/// other ranks are told to stop. With `paces` a message or collective takes as long as that, though `comm` would end it
+/// at once.
 RankSpans run_lanes(const plan::Plan& plan, const plan::LocalDependencies& needs, comm::Communicator& comm,
                     RankWork& work, const plan::ExchangeSeconds* paces = nullptr);
 

@@ -91,9 +91,9 @@ class LocalDependencies {
 /// Throws usage_error naming operation and rank when a predecessor is missing from the plan. O(operations).
 LocalDependencies dependencies(const Plan& plan, Rank rank);
 
-/// The same of ranks whose messages end when they start: a receive also waits until the compute operation two before
-/// the one that takes it has ended, so that what lies in memory is taken soon. Receives of a lane stay in order, and
-/// none waits for longer than one behind it. O(operations).
+/// The same of ranks that rehearse (paces.h), to whom messages come without a sender: a receive also waits until the
+/// compute operation two before the one that takes it has ended, so that what lies in memory is taken soon. Receives of
+/// a lane stay in order, and none waits for longer than one behind it. O(operations).
 LocalDependencies receiving_late(const Plan& plan, Rank rank, const LocalDependencies& needs);
 
 }  // namespace parabench::plan

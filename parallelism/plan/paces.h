@@ -10,8 +10,9 @@ namespace parabench::plan {
 /// Seconds of one rank's messages and collectives, [lane][index] as in its program; of the compute lane none.
 using ExchangeSeconds = std::vector<std::vector<double>>;
 
-/// From when the rank comes to each where it receives late (receiving_late()) until it ends in `timeline`, 0 where that
-/// is before: with these a rank on its own has each when it has it there, as long as it computes as fast.
+/// Of each the time from the moment at which the rank could start it in `timeline`, of the plan (unrolled), if it
+/// received late (receiving_late()), to its end there; 0 where it had ended before. A rank that has nobody to exchange
+/// with, and computes as fast as there, then computes when it does there. Throws what dependencies() throws.
 /// O(operations of the rank).
 ExchangeSeconds exchange_seconds(const Plan& plan, const Timeline& timeline, Rank rank);
 

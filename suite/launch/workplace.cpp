@@ -22,7 +22,7 @@ constexpr double prediction_patience = 20;
 
 /// Steps' worth of work in a launch. Verify: its steps in fp64 on small pieces and in the reference of every replica's
 /// pieces, and as many in the run's precision; calibrate: chains at three batch sizes, alone and with all ranks busy;
-/// paired: rounds of its steps, as many in silence, and of chains at two batch sizes; hand_over: three steps of all
+/// paired: rounds of its steps, a rehearsal of as many, and chains at two batch sizes; hand_over: three steps of all
 /// ranks' work.
 double work_in_steps(protocol::Phase phase, const plan::Plan& plan, int launch_steps) {
   switch (phase) {

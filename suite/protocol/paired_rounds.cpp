@@ -1,5 +1,6 @@
 #include "suite/protocol/paired_rounds.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "analytic/calibration/calibration_json.h"
@@ -9,6 +10,16 @@
 namespace parabench::protocol {
 
 namespace {
+
+/// In whole nanoseconds: they are many.
+nlohmann::json to_json(const analytic::ComputeSeconds& rehearsed) {
+  nlohmann::json ranks = nlohmann::json::array();
+  for (const std::vector<double>& of_rank : rehearsed) {
+    nlohmann::json& seconds = ranks.emplace_back(nlohmann::json::array());
+    for (const double one : of_rank) seconds.push_back(std::round(one * 1e9) / 1e9);
+  }
+  return ranks;
+}
 
 analytic::ComputeSeconds rehearsed_from_json(const JsonReader& ranks) {
   analytic::ComputeSeconds rehearsed;
@@ -30,7 +41,7 @@ nlohmann::json to_json(const PairedRounds& answer) {
     rounds.push_back({{"calibration", analytic::to_json(round.calibration)},
                       {"step_s", round.step_s},
                       {"breakdown_s", round.breakdown_s ? parabench::to_json(*round.breakdown_s) : nlohmann::json()},
-                      {"rehearsed_s", round.rehearsed_s}});
+                      {"rehearsed_s", to_json(round.rehearsed_s)}});
   return {{"rounds", std::move(rounds)},
           {"canary", answer.canary ? parabench::to_json(*answer.canary) : nlohmann::json()}};
 }

@@ -24,8 +24,8 @@ struct PairedRound {
   std::vector<double> step_s;         ///< of the plan's steps right before it and right after (plan::step_samples)
   /// Of these, in the mean over ranks (plan::breakdowns); nullopt: kept by a version that did not tell.
   std::optional<Breakdown> breakdown_s;
-  /// Of a rehearsal of as many steps, the discarded ones included; empty: of a plan that is not rehearsed, or kept by a
-  /// version that did not.
+  /// Of a rehearsal of one window of the plan's steps, with its discarded ones; empty: of a plan that is not rehearsed,
+  /// or kept by a version that did not.
   analytic::ComputeSeconds rehearsed_s;
 };
 struct PairedRounds {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analytic/costs/costs.h"
+#include "analytic/simulate/rehearsal.h"
 #include "base/clock.h"
 #include "base/date.h"
 #include "base/statistics.h"
@@ -55,10 +56,10 @@ void copy_transfers(const analytic::Calibration& from, analytic::Calibration& to
   to.load_s_per_sample = from.load_s_per_sample;
 }
 
-/// Whether the order of a rank's operations, and its waiting, leave other things in the caches for them than a chain's,
-/// and rehearsals tell: not on GPUs, nor where a graph, readiness or PyTorch's reducer orders operations, nor of fp64,
-/// which they receive no numbers of, nor where all weights that a rank computes with are sent to it. Copies that
-/// average weights now and then are chains side by side.
+/// Whether a rehearsal tells what the order of a rank's operations, and its waiting, leave for them in the caches.
+/// Nothing but the plan's order may decide what runs when, what is received are no numbers of fp64, and of weights that
+/// others send nothing is known without them. Copies that average weights now and then are chains side by side, and
+/// predicted as such.
 bool can_rehearse(const plan::Plan& plan) {
   const Case& spec = plan.spec;
   return spec.np > 1 && spec.device == DeviceKind::cpu && spec.precision != Precision::fp64 && !spec.graph &&
@@ -110,15 +111,15 @@ class Windows {
 
   /// This rank's.
   plan::ExchangeSeconds reckon_paces(const analytic::Calibration& calibration) {
-    std::vector<plan::ExchangeSeconds> of_ranks;
+    std::vector<std::string> of_ranks;
     if (comm_.rank() == Rank(0)) {
       const analytic::Costs costs = analytic::calibrated_costs(calibration, analytic::Sizes(launch_.model));
       const plan::Timeline timeline = analytic::simulate_free_exchanges(plan_, *costs.time);
       for (Rank rank; rank.value < comm_.size(); ++rank)
-        of_ranks.push_back(plan::exchange_seconds(plan_, timeline, rank));
+        of_ranks.push_back(nlohmann::json(plan::exchange_seconds(plan_, timeline, rank)).dump());
     }
-    const std::string told = comm::all_gather(comm_, nlohmann::json(of_ranks).dump())[0];
-    return nlohmann::json::parse(told)[comm_.rank().value].get<plan::ExchangeSeconds>();
+    const nlohmann::json told = nlohmann::json::parse(comm::all_gather(comm_, nlohmann::json(of_ranks).dump())[0]);
+    return nlohmann::json::parse(told.at(comm_.rank().value).get<std::string>()).get<plan::ExchangeSeconds>();
   }
 
   /// Of all ranks, on rank 0.

@@ -56,8 +56,8 @@ std::vector<results::PairedRound> pair_rounds(const protocol::PairedRounds& answ
 analytic::Costs costs_of(const protocol::PairedRound& round, const analytic::Sizes& sizes, const plan::Plan& plan) {
   analytic::Costs costs = analytic::calibrated_costs(round.calibration, sizes);
   if (round.rehearsed_s.empty()) return costs;
-  const plan::Window window = plan::window(plan, protocol::paired_warmup, protocol::paired_steps);
-  const plan::Plan steps = plan::unroll(plan, window.steps());
+  const plan::Plan steps =
+      plan::unroll(plan, plan::window(plan, protocol::paired_warmup, protocol::paired_steps).steps());
   require_rehearsed(round.rehearsed_s, steps);
   costs.time = analytic::times_rehearsed(std::move(costs.time), steps, round.rehearsed_s);
   return costs;

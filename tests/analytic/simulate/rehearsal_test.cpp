@@ -5,6 +5,7 @@
 #include <functional>
 #include <random>
 
+#include "analytic/costs/times_of.h"
 #include "analytic/simulate/simulate.h"
 #include "tests/analytic/fixtures.h"
 
@@ -87,6 +88,34 @@ TEST(TimesRehearsed, EachOperationOfEachStepHasItsOwnTime) {
         EXPECT_DOUBLE_EQ(times->seconds(plan, rank, lane.ops[i], 1),
                          (is_changed ? 2 : 1) * of_chain->seconds(plan, rank, lane.ops[i], 1));
       }
+}
+
+TEST(TimesRehearsed, OperationsOfFurtherStepsTakeWhatTheyDoByTheChain) {
+  const plan::Plan rehearsed = unrolled("gpipe", 2, 4, 2), longer = unrolled("gpipe", 2, 4, 3);
+  ComputeSeconds measured = compute_seconds(simulate_free_exchanges(rehearsed, *chain_times()));
+  for (std::vector<double>& of_rank : measured)
+    for (double& seconds : of_rank) seconds *= 2;
+  const auto times = times_rehearsed(chain_times(), rehearsed, measured);
+  for (const plan::Op& op : longer.ranks[1].compute())
+    EXPECT_DOUBLE_EQ(times->seconds(longer, Rank(1), op, 1),
+                     (op.step < StepId(2) ? 2 : 1) * chain_times()->seconds(longer, Rank(1), op, 1));
+}
+
+TEST(TimesRehearsed, HowFarRepetitionsAreApartIsInWhatWasMeasured) {
+  class Apart final : public TimesOf {
+   public:
+    Apart() : TimesOf(chain_times()) {}
+    TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy) const override {
+      return base_.parts(plan, rank, op, busy);
+    }
+    double deviation_s(const plan::Plan&, Rank, const plan::Op&, int) const override { return 0.1; }
+  };
+  const plan::Plan plan = unrolled("gpipe", 2, 4, 2);
+  const ComputeSeconds measured = compute_seconds(simulate_free_exchanges(plan, Apart()));
+  const auto times = times_rehearsed(std::make_unique<Apart>(), plan, measured);
+  for (const plan::Op& op : plan.ranks[0].compute())
+    EXPECT_EQ(times->deviation_s(plan, Rank(0), op, 1), op.kind == plan::OpKind::update ? 0.1 : 0)
+        << "updates are free";
 }
 
 TEST(TimesRehearsed, WaitingAndMessagesAreStillPredicted) {

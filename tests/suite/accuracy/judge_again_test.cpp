@@ -190,7 +190,10 @@ TEST(PairAgain, OperationsTakeWhatTheyTookInTheRehearsal) {
   const Sources sources{.calibration = calibration, .rounds = &rounds};
   pair_again(record, sources);
   EXPECT_LT(record.paired[0].predicted_step_time_s, seconds);
-  EXPECT_GT(record.paired[1].predicted_step_time_s, 2 * record.parameters.micro * seconds);
+  // Forwards and backwards of all micro-batches on one rank, one of each on the other, and an update.
+  // Beside each other they lose less or more than in the rehearsal.
+  const double step_s = (2 * (record.parameters.micro + 1) + 1) * seconds;
+  EXPECT_NEAR(record.paired[1].predicted_step_time_s, step_s, 0.1 * step_s);
   const auto again = repredict(record, sources, true);
   EXPECT_NEAR(*again->paired, *record.error->paired_step_time_relative, 1e-9);
   EXPECT_GT(*again->ablated_paired.terms[static_cast<std::size_t>(analytic::AblatedTerm::messages)], 1);

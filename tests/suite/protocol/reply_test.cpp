@@ -40,7 +40,7 @@ Reply reply_to(Phase phase) {
       reply.answer = PairedRounds{{{calibration(),
                                     {0.5, 0.25},
                                     Breakdown{.forward = 0.125, .bubble = 0.25},
-                                    {{Rank(1), SegmentId(2), plan::OpKind::backward_input, 0.125}}},
+                                    {{0.5, 0.125}, {0}}},
                                    {calibration(), {1}, {}}},
                                   Canary{1e-4, 2e-3, 0.25, 7, 1.5}};
       break;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -31,6 +32,7 @@ TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
   constexpr int warmup = 2, steps = 4;
   static exec::MemoryAccount accounts[4];
   Launch launch = small_launch(GetParam(), warmup + steps);
+  launch.machine.cores = launch.plan.spec.np;
   launch.command = {.phase = protocol::Phase::paired, .steps = steps, .warmup = warmup};
   protocol::PairedRounds answer;
   std::mutex mutex;
@@ -93,6 +95,18 @@ TEST_P(Paired, EveryRoundMeasuresWhatThePlansPredictionNeeds) {
   }
 }
 
+TEST(PairedOnFewCores, RanksThatTakeTurnsOnCoresRehearseToo) {
+  static exec::MemoryAccount accounts[2];
+  Launch launch = small_launch("gpipe/np:2/batch:8/micro:2", 3);
+  launch.command = {.phase = protocol::Phase::paired, .steps = 2, .warmup = 1};
+  launch.machine.cores = 1;
+  comm::run_thread_ranks(2, [&](comm::Communicator& comm) {
+    const auto device = exec::cpu_device(accounts[comm.rank().value]);
+    for (const protocol::PairedRound& round : pair(launch, comm, *device).rounds)
+      EXPECT_EQ(round.rehearsed_s.size(), 2U);
+  });
+}
+
 // Ranks that are threads, told that they are on several hosts: what is measured under which keys.
 TEST(PairedOnSeveralHosts, EveryShapeOfGroupHasItsCurveAndNoHostMoreBusyRanksThanItsOwn) {
   static exec::MemoryAccount accounts[4];
@@ -126,16 +140,18 @@ TEST(PairedOnSeveralHosts, EveryShapeOfGroupHasItsCurveAndNoHostMoreBusyRanksTha
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Paired,
-                         testing::Values("sequential/np:1/batch:8", "data-parallel/np:2/batch:8", "c10d/np:2/batch:8",
+                         testing::Values("sequential/np:1/batch:8", "data-parallel/np:2/batch:8",
+                                         "data-parallel/np:2/batch:8/compress:topk", "c10d/np:2/batch:8",
                                          "gpipe/np:2/batch:8/micro:2", "1f1b/np:2/batch:8/micro:2/recompute:all",
                                          "zb-h1/np:2/batch:8/micro:4", "chimera/np:2/batch:8/micro:2",
                                          "interleaved/np:4/dp:2/batch:16/micro:4", "pipedream/np:2/batch:8",
-                                         "pipedream-2bw/np:2/batch:8/micro:2", "zero1/np:2/batch:8",
-                                         "zero3/np:2/batch:8", "parameter-server/np:3/batch:8",
-                                         "local-sgd[every=2]/np:2/batch:8"),
+                                         "pipedream-2bw/np:2/batch:8/micro:2", "zero2/np:2/batch:8",
+                                         "gpipe/np:4/dp:2/batch:8/micro:2/zero:1", "zero3/np:2/batch:8",
+                                         "parameter-server/np:3/batch:8", "local-sgd[every=2]/np:2/batch:8"),
                          [](const auto& instance) {
-                           std::string name = instance.param.substr(0, instance.param.find_first_of("/["));
-                           std::erase(name, '-');
+                           std::string name = instance.param;
+                           std::ranges::replace_if(
+                               name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
                            return name;
                          });
 

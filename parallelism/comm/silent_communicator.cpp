@@ -13,8 +13,8 @@ class Ended final : public WorkState {
   bool advance() override { return true; }
 };
 
-/// Random numbers: equal ones would not do, since a norm divides by how far its inputs are apart, and its gradients grow
-/// without limit. `exponents`: of f32 and of bf16, each half of it, with any sign and mantissa.
+/// Random numbers: equal ones would not do, since a norm divides by how far its inputs are apart, and its gradients
+/// grow without limit. `exponents`: of f32 and of bf16, each half of it, with any sign and mantissa.
 std::vector<std::byte> made_up(std::uint32_t exponents) {
   constexpr std::uint32_t any = 0x807f807f;
   std::vector<std::byte> block(64 << 10);

@@ -4,21 +4,13 @@
 #include <tuple>
 #include <utility>
 
+#include "analytic/costs/ablation.h"
 #include "analytic/costs/times_of.h"
 #include "analytic/simulate/simulate.h"
 #include "parallelism/plan/dependencies.h"
 
 namespace parabench::analytic {
 namespace {
-
-class FreeExchanges final : public TimesOf {
- public:
-  explicit FreeExchanges(const TimeModel& time) : TimesOf(time) {}
-
-  TimeParts parts(const plan::Plan& plan, Rank rank, const plan::Op& op, int busy_ranks) const override {
-    return plan::lane_kind(op.kind) == plan::LaneKind::compute ? base_.parts(plan, rank, op, busy_ranks) : TimeParts{};
-  }
-};
 
 /// Tells the operations of the compute lanes apart.
 using OpKey = std::tuple<Rank, plan::OpKind, SegmentId, MicroBatchId, StepId, int, Rank, GroupId>;
@@ -60,14 +52,15 @@ class TimesRehearsed final : public TimesOf {
 }  // namespace
 
 plan::Timeline simulate_free_exchanges(const plan::Plan& plan, const TimeModel& time) {
-  return simulate(plan, FreeExchanges(time));
+  const auto no_messages = without(AblatedTerm::messages, time);
+  return simulate(plan, *without(AblatedTerm::collectives, *no_messages));
 }
 
 ComputeSeconds compute_seconds(const plan::Timeline& timeline) {
   ComputeSeconds seconds;
   for (const auto& lanes : timeline.ranks) {
     std::vector<double>& of_rank = seconds.emplace_back();
-    for (const plan::Span& span : lanes[plan::compute_lane]) of_rank.push_back(span.end - span.start - span.data_wait);
+    for (const plan::Span& span : lanes[plan::compute_lane]) of_rank.push_back(span.work());
   }
   return seconds;
 }

@@ -82,7 +82,7 @@ class Accounting {
   }
 
   static void add_work(Breakdown& sum, const Op& op, const Span& span) {
-    const double work = span.end - span.start - span.data_wait;
+    const double work = span.work();
     sum.data_wait += span.data_wait;
     if (op.kind == OpKind::forward) sum.forward += work;
     if (makes_input_gradient(op.kind) || makes_weight_gradient(op.kind)) sum.backward += work;

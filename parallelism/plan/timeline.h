@@ -13,6 +13,7 @@ namespace parabench::plan {
 struct Span {
   double queued = 0, start = 0, end = 0;
   double data_wait = 0;  ///< part of start..end spent waiting for the input batch
+  double work() const { return end - start - data_wait; }
   bool operator==(const Span&) const = default;
 };
 

@@ -168,13 +168,13 @@ LayerChains::Samples LayerChains::run(const plan::Plan& step, const ChainSteps& 
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].step.value < steps.discarded) continue;
     const std::pair key{ops[i].kind, ops[i].segment.value};
-    samples.seconds[key].push_back(spans[i].end - spans[i].start - spans[i].data_wait);
+    samples.seconds[key].push_back(spans[i].work());
     samples.memory[key] = execution.memory[i];
     const bool begins = i == 0 || ops[i - 1].step < ops[i].step;
     if (!begins) samples.gaps.push_back(spans[i].start - spans[i - 1].end);
     if (begins) samples.steps.push_back(0);
     // Without what the step waited for its batch.
-    samples.steps.back() += spans[i].end - spans[i].start - spans[i].data_wait + (begins ? 0 : samples.gaps.back());
+    samples.steps.back() += spans[i].work() + (begins ? 0 : samples.gaps.back());
   }
   return samples;
 }

@@ -111,15 +111,15 @@ class Windows {
 
   /// This rank's.
   plan::ExchangeSeconds reckon_paces(const analytic::Calibration& calibration) {
-    std::vector<std::string> of_ranks;
+    std::vector<plan::ExchangeSeconds> of_ranks;
     if (comm_.rank() == Rank(0)) {
       const analytic::Costs costs = analytic::calibrated_costs(calibration, analytic::Sizes(launch_.model));
       const plan::Timeline timeline = analytic::simulate_free_exchanges(plan_, *costs.time);
       for (Rank rank; rank.value < comm_.size(); ++rank)
-        of_ranks.push_back(nlohmann::json(plan::exchange_seconds(plan_, timeline, rank)).dump());
+        of_ranks.push_back(plan::exchange_seconds(plan_, timeline, rank));
     }
-    const nlohmann::json told = nlohmann::json::parse(comm::all_gather(comm_, nlohmann::json(of_ranks).dump())[0]);
-    return nlohmann::json::parse(told.at(comm_.rank().value).get<std::string>()).get<plan::ExchangeSeconds>();
+    const std::string told = comm::all_gather(comm_, nlohmann::json(of_ranks).dump())[0];
+    return nlohmann::json::parse(told).at(comm_.rank().value).get<plan::ExchangeSeconds>();
   }
 
   /// Of all ranks, on rank 0.

@@ -19,8 +19,7 @@ std::vector<results::PairedRound> pair_rounds(const protocol::PairedRounds& answ
                                               const plan::Plan& plan);
 
 /// What the plan's steps of a round are predicted from. Throws environment_error where the round lacks a time of a
-/// layer that the sizes' model has, and where it rehearsed
-/// another number of operations.
+/// layer that the sizes' model has, and where it rehearsed another number of operations.
 analytic::Costs costs_of(const protocol::PairedRound& round, const analytic::Sizes& sizes, const plan::Plan& plan);
 
 /// Where the rounds of a case are kept in a folder for them.

@@ -190,8 +190,8 @@ TEST(PairAgain, OperationsTakeWhatTheyTookInTheRehearsal) {
   const Sources sources{.calibration = calibration, .rounds = &rounds};
   pair_again(record, sources);
   EXPECT_LT(record.paired[0].predicted_step_time_s, seconds);
-  // Forwards and backwards of all micro-batches on one rank, one of each on the other, and an update.
-  // Beside each other they lose less or more than in the rehearsal.
+  // Forwards and backwards of all micro-batches on one rank, one of each on the other, and an update; beside each other
+  // they lose less or more than in the rehearsal.
   const double step_s = (2 * (record.parameters.micro + 1) + 1) * seconds;
   EXPECT_NEAR(record.paired[1].predicted_step_time_s, step_s, 0.1 * step_s);
   const auto again = repredict(record, sources, true);

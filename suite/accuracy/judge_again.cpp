@@ -20,16 +20,17 @@ using nlohmann::json;
 
 constexpr std::size_t terms = enum_values<analytic::AblatedTerm>.size();
 
-/// Of the whole model, without each of its terms, and without waiting.
+/// Of the whole model, without each of its terms, without rehearsals, and without waiting.
 std::vector<std::string> ablation_names() {
   std::vector<std::string> names = {"nothing"};
   for (const std::string_view name : enum_names<analytic::AblatedTerm>) names.emplace_back(name);
+  names.emplace_back("rehearsal");
   names.emplace_back("waiting");
   return names;
 }
 
 /// Of one case in all passes, by ablation_names().
-using Ablated = std::array<std::vector<double>, terms + 2>;
+using Ablated = std::array<std::vector<double>, terms + 3>;
 
 /// Errors of one case in all passes.
 struct CaseErrors {
@@ -44,6 +45,7 @@ void add(std::vector<double>& errors, const std::optional<double>& error) {
 void add(Ablated& errors, const std::optional<double>& whole, const Repredicted::Ablated& ablated) {
   add(errors.front(), whole);
   for (std::size_t term = 0; term < terms; ++term) add(errors[1 + term], ablated.terms[term]);
+  add(errors[1 + terms], ablated.rehearsal);
   add(errors.back(), ablated.waiting);
 }
 

@@ -77,6 +77,14 @@ class Again {
     return analytic::predict(plan_, sizes_, time, memory, warmup_, steps_);
   }
 
+  /// nullopt where the calibration lacks something.
+  std::optional<double> error_from(const analytic::Calibration& calibration, double measured_s) const {
+    return where_measured([&] {
+      const analytic::Costs costs = analytic::calibrated_costs(calibration, sizes_);
+      return by(*costs.time, *costs.memory).step_time_s / measured_s - 1;
+    });
+  }
+
  private:
   const plan::Plan& plan_;
   const analytic::Sizes& sizes_;
@@ -85,7 +93,7 @@ class Again {
 
 /// With all terms, and without each: of predictions of one case from as many calibrations.
 struct AblatedErrors {
-  std::vector<double> whole, waiting;
+  std::vector<double> whole, of_chains, waiting;
   std::array<std::vector<double>, enum_values<analytic::AblatedTerm>.size()> terms;
 
   /// Nothing where a calibration lacks something.
@@ -106,7 +114,8 @@ struct AblatedErrors {
 };
 
 Repredicted::Ablated medians_of(const AblatedErrors& errors) {
-  Repredicted::Ablated ablated{.terms = {}, .waiting = median_of(errors.waiting)};
+  Repredicted::Ablated ablated{
+      .terms = {}, .rehearsal = median_of(errors.of_chains), .waiting = median_of(errors.waiting)};
   for (std::size_t term = 0; term < errors.terms.size(); ++term) ablated.terms[term] = median_of(errors.terms[term]);
   return ablated;
 }
@@ -125,20 +134,18 @@ std::optional<Repredicted> repredict(const results::Record& record, const Source
   const analytic::Sizes sizes(subject.model);
   const Again again(forecast->plan, sizes, protocol::default_warmup, protocol::default_steps);
   const double measured_s = record.measured->step_time_s.median;
-  const auto error_from = [&](const analytic::Calibration& calibration) {
-    return where_measured([&] {
-      const analytic::Costs costs = analytic::calibrated_costs(calibration, sizes);
-      return again.by(*costs.time, *costs.memory).step_time_s / measured_s - 1;
-    });
-  };
   AblatedErrors forecasts, rounds;
   const auto of_forecast = [&] { return analytic::calibrated_costs(from.calibration, sizes); };
   forecasts.add(again, of_forecast, measured_s, ablate);
+  if (ablate) forecasts.of_chains = forecasts.whole;
   if (from.rounds) {
     const Again paired(forecast->plan, sizes, protocol::paired_warmup, protocol::paired_steps);
     for (const protocol::PairedRound& round : from.rounds->rounds) {
       const auto of_round = [&] { return costs_of(round, sizes, forecast->plan); };
-      rounds.add(paired, of_round, median(round.step_s), ablate);
+      const double round_s = median(round.step_s);
+      rounds.add(paired, of_round, round_s, ablate);
+      if (!ablate) continue;
+      if (const auto error = paired.error_from(round.calibration, round_s)) rounds.of_chains.push_back(*error);
     }
   }
   Repredicted all{.whole = median(forecasts.whole),
@@ -149,8 +156,8 @@ std::optional<Repredicted> repredict(const results::Record& record, const Source
                   .ablated = medians_of(forecasts),
                   .ablated_paired = medians_of(rounds)};
   if (const auto left = analytic::without_own_samples(from.calibration, sizes, forecast->plan))
-    all.held_out = error_from(*left);
-  if (from.older) all.stale = error_from(*from.older);
+    all.held_out = again.error_from(*left, measured_s);
+  if (from.older) all.stale = again.error_from(*from.older, measured_s);
   if (const auto step_s = results::ddlbench_step_time(forecast->predicted)) all.ddlbench = *step_s / measured_s - 1;
   return all;
 }

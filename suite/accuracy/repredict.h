@@ -19,11 +19,11 @@ struct Repredicted {
   std::optional<double> stale;     ///< from the older calibration
   std::optional<double> paired;    ///< of its rounds, each from its own calibration: the median
   std::optional<double> ddlbench;  ///< of DDLBench's equations, from the calibration (results::ddlbench_step_time)
-  /// Without one term of the model, in the order of AblatedTerm, and without waiting: the step is then the work of the
-  /// rank that works longest.
+  /// Without one term of the model, in the order of AblatedTerm; without what rehearsals tell, which forecasts never
+  /// have, so from chains alone; and without waiting: the step is then the work of the rank that works longest.
   struct Ablated {
     std::array<std::optional<double>, enum_values<analytic::AblatedTerm>.size()> terms;
-    std::optional<double> waiting;
+    std::optional<double> rehearsal, waiting;
   };
   Ablated ablated, ablated_paired;
 };

@@ -74,12 +74,6 @@ std::vector<Candidate> take_unmeasured(std::vector<Candidate>& candidates) {
   return unmeasured;
 }
 
-std::set<std::string> strategies_of(const std::vector<Candidate>& candidates) {
-  std::set<std::string> names;
-  for (const Candidate& one : candidates) names.insert(one.chosen.spec.strategy.name);
-  return names;
-}
-
 /// Where only states that ranks share make a case too large to be simulated, the case without them tells by how much
 /// its closed form is off: so that the two differ by what sharing does.
 void correct_by_twins(std::vector<Candidate>& candidates) {
@@ -140,12 +134,9 @@ Advice advise_by(const Question& question, const Knowledge& knowledge) {
                                                  best_of(question.spec.np), advice.memory ? smallest_simulated : 0);
   side_by_side(simulated.size(), [&](std::size_t i) { simulate(simulated[i], knowledge); });
   if (knowledge.calibration) {
-    const std::size_t strategies = strategies_of(simulated).size();
     for (const Candidate& one : take_unmeasured(simulated)) advice.left_out.push_back(one.chosen.id);
-    const std::size_t measured = strategies_of(simulated).size();
-    if (2 * measured < strategies) {
-      advice.gap = fmt::format("of {} of {} strategies the calibration lacks something; {}", strategies - measured,
-                               strategies, how_to_calibrate());
+    if (simulated.empty()) {
+      advice.gap = "of all candidates the calibration lacks something; " + how_to_calibrate();
       return advice;
     }
   }

@@ -39,10 +39,11 @@ std::set<int> micro_batches_of(const plan::Strategy& strategy, const Case& spec)
   return counts;
 }
 
-/// With one micro-batch except-last recomputes nothing.
-std::vector<Recompute> recomputations_of(const plan::Strategy& strategy) {
+/// Where a stage's holder has one micro-batch, except-last recomputes nothing.
+std::vector<Recompute> recomputations_of(const plan::Strategy& strategy, int micro_batches) {
   std::vector<Recompute> some = {Recompute::none, Recompute::all};
-  if (strategy.uses("micro")) some.push_back(Recompute::except_last);
+  const int holders = strategy.schedule.stages == plan::StageOrder::crossed ? 2 : 1;
+  if (strategy.uses("micro") && micro_batches > holders) some.push_back(Recompute::except_last);
   return some;
 }
 
@@ -53,7 +54,7 @@ void add_cases(const plan::Strategy& strategy, Case spec, std::vector<Case>& cas
     if (has_chunks) spec.chunks = chunks;
     for (const int micro : micro_batches_of(strategy, spec)) {
       spec.micro = micro;
-      for (const Recompute recompute : recomputations_of(strategy)) {
+      for (const Recompute recompute : recomputations_of(strategy, micro)) {
         spec.recompute = recompute;
         cases.push_back(spec);
       }

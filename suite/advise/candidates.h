@@ -24,7 +24,7 @@ struct Candidates {
 ///  - micro-batches: powers of two from half as many as the ranks of a copy to eight times as many, as far as there are
 ///    samples, and where the strategy does not serve one, the next number that it serves
 ///  - stages per rank (chunks): 2 and 4
-///  - recomputation: none, all, and of several micro-batches all but the last
+///  - recomputation: none, all, and where a stage's holder has several micro-batches all but the last
 ///  - where several ranks hold a stage of a pipeline, the optimizer's states whole on each and shared by them (zero 0
 ///    and 1), unless the question has a `zero` above 0
 ///  - of pipedream also replicas=auto

@@ -147,6 +147,7 @@ TEST(Repredict, PairedIsTheMedianOverRoundsEachFromWhatItCalibratedItself) {
   EXPECT_NEAR(*again->paired, 0, 0.1) << "sums did not become slower";
   EXPECT_LT(*again->ablated_paired.terms[static_cast<std::size_t>(analytic::AblatedTerm::sharing)], -0.25);
   EXPECT_LE(*again->ablated_paired.waiting, *again->paired);
+  EXPECT_EQ(again->ablated_paired.rehearsal, again->paired) << "nothing was rehearsed";
 }
 
 TEST(Repredict, AnotherPlanThanTheOneThatRanIsNotJudged) {
@@ -196,6 +197,7 @@ TEST(PairAgain, OperationsTakeWhatTheyTookInTheRehearsal) {
   EXPECT_NEAR(record.paired[1].predicted_step_time_s, step_s, 0.1 * step_s);
   const auto again = repredict(record, sources, true);
   EXPECT_NEAR(*again->paired, *record.error->paired_step_time_relative, 1e-9);
+  EXPECT_NEAR(*again->ablated_paired.rehearsal, record.paired[0].predicted_step_time_s - 1, 1e-9) << "chains alone";
   EXPECT_GT(*again->ablated_paired.terms[static_cast<std::size_t>(analytic::AblatedTerm::messages)], 1);
   rounds.rounds[1].rehearsed_s.front().pop_back();
   record.paired.front().predicted_step_time_s = 9;
@@ -264,11 +266,14 @@ TEST(JudgeAgain, SetsMediansOverPassesAndAblatesWhereAsked) {
   EXPECT_NEAR(*cases[0].held_out, 0, 1e-9);
   EXPECT_NEAR(*cases[0].stale, 0, 1e-9) << "the machine has not changed";
   const auto ablations = judge_again(cases, passes, true);
-  ASSERT_EQ(ablations.size(), enum_values<analytic::AblatedTerm>.size() + 2);
+  ASSERT_EQ(ablations.size(), enum_values<analytic::AblatedTerm>.size() + 3) << "nothing, rehearsals, waiting";
   EXPECT_EQ(ablations[0].without, "nothing");
   EXPECT_NEAR(ablations[0].figures.mean, 0, 1e-9);
   EXPECT_EQ(ablations[1].without, "sharing");
   EXPECT_GT(ablations[1].figures.mean, 0.25);
+  const Ablation& of_chains = ablations[ablations.size() - 2];
+  EXPECT_EQ(of_chains.without, "rehearsal");
+  EXPECT_EQ(of_chains.figures.mean, ablations[0].figures.mean) << "forecasts have none";
   EXPECT_THAT(ablations_text(ablations), HasSubstr("forecast without"));
   EXPECT_EQ(ablations_json(ablations).size(), ablations.size());
   EXPECT_TRUE(ablations_json(ablations)[0]["paired"].is_null()) << "no rounds were kept";

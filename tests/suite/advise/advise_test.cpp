@@ -71,7 +71,7 @@ TEST(Advise, WhatTheCalibrationLacksSomethingOfIsLeftOut) {
   EXPECT_GT(strategies.size(), 15U);
 }
 
-TEST(Advise, TheDataSheetPredictsAllWhereFewStrategiesAreCalibrated) {
+TEST(Advise, TheDataSheetPredictsAllWhereMessagesAreNotCalibrated) {
   const std::string on_two = "mlp[layers=4]/cifar10-synthetic/";
   analytic::Calibration calibration = measured_for({on_two + "1f1b/np:2/batch:32"});
   calibration.point_to_point.clear();
@@ -80,6 +80,17 @@ TEST(Advise, TheDataSheetPredictsAllWhereFewStrategiesAreCalibrated) {
   EXPECT_THAT(advice.gap, testing::HasSubstr("calibrate CASE"));
   EXPECT_TRUE(advice.left_out.empty());
   for (const Candidate& one : advice.fitting) EXPECT_EQ(one.cost_source, "data-sheet") << one.chosen.id;
+}
+
+TEST(Advise, OfAPipelineAloneTheCalibrationRanksPipelines) {
+  const std::string on_two = "mlp[layers=4]/cifar10-synthetic/";
+  const analytic::Calibration calibration = measured_for({on_two + "1f1b/np:2/batch:32"});
+  const Knowledge knowledge{nothing_measured.machine, &calibration};
+  const Advice advice = advise(ask(on_two + "sequential/np:2/batch:32"), knowledge);
+  EXPECT_EQ(advice.gap, "");
+  EXPECT_THAT(advice.left_out, testing::Contains(testing::HasSubstr("/data-parallel/"))) << "nobody timed a sum";
+  EXPECT_FALSE(advice.fitting.empty());
+  for (const Candidate& one : advice.fitting) EXPECT_EQ(one.cost_source, "calibrated") << one.chosen.id;
 }
 
 TEST(Advise, UnitCostsAreNoGapInACalibration) {

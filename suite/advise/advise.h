@@ -48,8 +48,8 @@ struct Advice {
 /// threads at a time (quick_outlook; what is too large for that has its closed form alone, corrected by as much as that
 /// of the same case with whole states is off, where this one is simulated); those that differ in zero alone count as
 /// one, and with a limit those come first whose closed form keeps it. All by one source of costs, so that they can be
-/// compared: the calibration, where it has layers, messages and what at least one candidate needs, the others then being
-/// left out, else the data sheet. Each simulation takes some ten MB, of the largest cases a gigabyte. Throws
+/// compared: the calibration, where it has layers, messages and what at least one candidate needs, the others then
+/// being left out, else the data sheet. Each simulation takes some ten MB, of the largest cases a gigabyte. Throws
 /// usage_error where the question is malformed, where no strategy can train it, with Candidates::refusal, and where
 /// none of them keeps the limit, with the smallest.
 Advice advise(const Question& question, const Knowledge& knowledge);

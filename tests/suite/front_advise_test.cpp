@@ -24,6 +24,7 @@ class AdviseTest : public FrontTest {
 TEST_F(AdviseTest, TheFastestStandFirstWithTimeAndMemory) {
   const Outcome text = ask({});
   EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.err, HasSubstr("the data sheet predicts: no calibration of this machine yet"));
   EXPECT_THAT(text.out, AllOf(StartsWith("mlp[layers=4] on cifar10-synthetic, batch 8, up to 2 ranks"),
                               HasSubstr("peak memory"), HasSubstr("train otherwise than sequential training")));
   const json advice = json::parse(ask({"--format", "json"}).out);
@@ -54,6 +55,7 @@ TEST_F(AdviseTest, WhatDividesLayersIsMarkedAsNotRun) {
   };
   const Outcome text = rows("400");
   EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.err, Not(HasSubstr("no calibration"))) << "another machine's data sheet was asked for";
   EXPECT_THAT(rows("1").out, AllOf(HasSubstr("device used"), HasSubstr("\ntp: at best "), HasSubstr("/tp:2)\n")))
       << "no row of the table has it";
   EXPECT_THAT(text.out,

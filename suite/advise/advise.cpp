@@ -135,10 +135,9 @@ Advice advise_by(const Question& question, const Knowledge& knowledge) {
   side_by_side(simulated.size(), [&](std::size_t i) { simulate(simulated[i], knowledge); });
   if (knowledge.calibration) {
     for (const Candidate& one : take_unmeasured(simulated)) advice.left_out.push_back(one.chosen.id);
-    if (simulated.empty()) {
-      advice.gap = "of all candidates the calibration lacks something; " + how_to_calibrate();
-      return advice;
-    }
+    if (simulated.empty())
+      throw environment_error("calibration", "no candidate of which it has all times", "at least one",
+                              how_to_calibrate());
   }
   correct_by_twins(simulated);
   advice.simulated = static_cast<int>(std::ranges::count_if(simulated, &Candidate::is_simulated));
@@ -162,9 +161,7 @@ Advice advise(const Question& question, const Knowledge& knowledge) {
   if (!knowledge.calibration) return advise_by(question, knowledge);
   std::string gap;
   try {
-    Advice advice = advise_by(question, knowledge);
-    if (advice.gap.empty()) return advice;
-    gap = advice.gap;
+    return advise_by(question, knowledge);
   } catch (const Error& error) {
     if (error.code() != ExitCode::environment) throw;
     gap = error.what();

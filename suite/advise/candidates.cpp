@@ -39,11 +39,11 @@ std::set<int> micro_batches_of(const plan::Strategy& strategy, const Case& spec)
   return counts;
 }
 
-/// Where a stage's holder has one micro-batch, except-last recomputes nothing.
+/// Of one micro-batch in each direction except-last recomputes nothing.
 std::vector<Recompute> recomputations_of(const plan::Strategy& strategy, int micro_batches) {
   std::vector<Recompute> some = {Recompute::none, Recompute::all};
-  const int holders = strategy.schedule.stages == plan::StageOrder::crossed ? 2 : 1;
-  if (strategy.uses("micro") && micro_batches > holders) some.push_back(Recompute::except_last);
+  const int directions = strategy.schedule.stages == plan::StageOrder::crossed ? 2 : 1;
+  if (strategy.uses("micro") && micro_batches > directions) some.push_back(Recompute::except_last);
   return some;
 }
 

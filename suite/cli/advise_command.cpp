@@ -161,10 +161,10 @@ ExitCode give_advice(const AdviseOptions& options, const Start& start) {
                                     advice.left_out.size() == 1 ? "is" : "are", advice.left_out.front(),
                                     how_to_calibrate()));
   if (!advice.gap.empty()) start.progress.note(fmt::format("the data sheet predicts: {}", advice.gap));
-  if (options.hardware.empty() && !file.content && advice.fitting.front().cost_source == "data-sheet")
+  const bool is_by_data_sheet = advice.fitting.front().cost_source == "data-sheet";
+  if (options.hardware.empty() && !file.content && is_by_data_sheet)
     start.progress.note("the data sheet predicts: no calibration of this machine yet; " + how_to_calibrate());
-  if (const auto unknown = unknown_network(knowledge, question.spec);
-      advice.fitting.front().cost_source == "data-sheet" && !unknown.empty())
+  if (const auto unknown = unknown_network(knowledge, question.spec); is_by_data_sheet && !unknown.empty())
     start.progress.note(unknown);
   if (const std::string device = unexpected_device(machine, question.spec); !device.empty())
     start.progress.note(device);

@@ -36,8 +36,8 @@ void calibrate_first(std::vector<Prepared>& cases, const PrepareOptions& prepare
   const std::vector<std::size_t> chosen = calibrations_of(cases, options, knowledge);
   if (chosen.empty()) return;
   workplace.progress.note(
-      fmt::format("{} holds {}: measuring first what these cases need", file.path.string(),
-                  file.content ? "a calibration that lacks something" : "no calibration of this machine yet"));
+      fmt::format("in {}, {}: measuring first what these cases need", file.path.string(),
+                  file.content ? "the calibration lacks something" : "there is no calibration of this machine yet"));
   auto known = file.content;
   file.must_be_kept = false;
   for (const auto& failure : measure(workplace, cases, chosen, placements, known, file).failures) {

@@ -16,12 +16,14 @@ namespace parabench::comm {
 namespace {
 
 constexpr double idle_pause_s = 0.1;  // nothing in flight, but another rank may fail
-// MPI moves what it sends and receives when it is looked at, at each end.
-constexpr double longest_pause_s = 1e-3;
 constexpr std::chrono::seconds look_interval{1};
 // Tags of the world's communicator; channels have those before.
 constexpr int failure_tag = channel_count;
 constexpr int first_lane_tag = failure_tag + 1;
+
+/// MPI moves what it sends and receives when it is looked at, at each end: often, then. But looks take time from
+/// whoever computes on this core, 50 us each where a virtual machine has to be woken: a long wait needs fewer of them.
+double longest_pause_s(double waited_s) { return std::clamp(waited_s / 200, 1e-3, 10e-3); }
 
 /// Where ranks live.
 struct Place {
@@ -147,8 +149,10 @@ void PrivateCommunicator::sleep(std::uint32_t seen, double limit_s) {
     receive_failure();
     look_for_dead();
     throw_if_failed();
-    // Looks take time from whoever computes on this core: what has been on its way for long is no reason for many.
-    if (!in_flight_since_.empty()) pause_s = pause_after(now_s() - *in_flight_since_.rbegin(), longest_pause_s);
+    if (!in_flight_since_.empty()) {
+      const double waited_s = now_s() - *in_flight_since_.rbegin();
+      pause_s = pause_after(waited_s, longest_pause_s(waited_s));
+    }
   }
   sleep_on(bell_, seen, std::min(pause_s, limit_s));
 }

@@ -181,8 +181,11 @@ void time_chains(const Launch& launch, comm::Communicator& comm, exec::Device& d
 double slowdown_of_updates(const Launch& launch, comm::Communicator& comm, exec::Device& device,
                            const TransferEffort& effort) {
   const Rank teller = first_on_fullest_host(launch.plan.placement);
-  if (ranks_beside(launch.plan.placement, teller, comm.size()) == 1 || !device.where().is_cpu()) return 1;
-  return update_slowdown(comm, device, launch.plan.spec, teller, models::parameter_count(launch.model),
+  std::vector<Rank> host;
+  for (Rank rank; rank.value < comm.size(); ++rank)
+    if (on_one_host(launch.plan.placement, rank, teller)) host.push_back(rank);
+  if (host.size() == 1 || !device.where().is_cpu()) return 1;
+  return update_slowdown(comm, device, launch.plan.spec, host, models::parameter_count(launch.model),
                          effort.while_nobody_computes);
 }
 

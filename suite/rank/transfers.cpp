@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/optimizer.h"
 #include "base/statistics.h"
 #include "parallelism/comm/timed_exchange.h"
@@ -25,18 +26,37 @@ namespace {
 /// that has just had the core gets less of it, as the scheduler shares; in a step one wakes up after a pass or more.
 constexpr auto rest = std::chrono::milliseconds(6);
 
-/// The rank's own median. `prepare` runs before each transfer, untimed. Collective.
+struct Span {
+  double begin_s = 0, end_s = 0;
+  double seconds() const { return end_s - begin_s; }
+};
+
+/// The rank's own of each round that counts. `prepare` runs before each transfer, untimed. Collective.
 template <class Prepare, class Transfer>
-double time_transfer(comm::Communicator& comm, const Repeats& repeats, Prepare&& prepare, Transfer&& transfer) {
-  std::vector<double> seconds;
+std::vector<Span> time_rounds(comm::Communicator& comm, const Repeats& repeats, Prepare&& prepare,
+                              Transfer&& transfer) {
+  std::vector<Span> spans;
   for (int i = 0; i < repeats.warmup + repeats.rounds; ++i) {
     prepare();
     comm.wait(comm.barrier());
-    const double start = now_s();
+    Span span{.begin_s = now_s()};
     transfer();
-    if (i >= repeats.warmup) seconds.push_back(now_s() - start);
+    span.end_s = now_s();
+    if (i >= repeats.warmup) spans.push_back(span);
   }
+  return spans;
+}
+
+double median_s(const std::vector<Span>& spans) {
+  std::vector<double> seconds;
+  for (const Span& span : spans) seconds.push_back(span.seconds());
   return median(seconds);
+}
+
+/// The rank's own median.
+template <class Prepare, class Transfer>
+double time_transfer(comm::Communicator& comm, const Repeats& repeats, Prepare&& prepare, Transfer&& transfer) {
+  return median_s(time_rounds(comm, repeats, prepare, transfer));
 }
 
 /// A point of a curve, as long as its slowest rank takes: while nobody computes and, on the processor, while all ranks
@@ -119,7 +139,7 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
   return curve;
 }
 
-double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, Rank alone,
+double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, std::span<const Rank> host,
                        std::int64_t parameters, const Repeats& repeats) {
   const OptimizerRule rule = optimizer_rule(spec);
   const auto zeros = [&, count = std::min<std::int64_t>(parameters, 1 << 24)] {
@@ -131,14 +151,27 @@ double update_slowdown(comm::Communicator& comm, exec::Device& device, const Cas
   if (find_optimizer(spec.optimizer.name).counts_updates) operands.update = torch::ones({1});
   comm::CacheSweep sweep;
   const auto time_on = [&](bool updates) {
-    return time_transfer(comm, repeats, sweep, [&] {
+    return time_rounds(comm, repeats, sweep, [&] {
       if (updates) device.update(rule, {operands});
     });
   };
-  const std::vector<double> one_s = gathered(comm, time_on(comm.rank() == alone)),
-                            all_s = gathered(comm, time_on(true));
+  const std::vector<double> one_s = gathered(comm, median_s(time_on(comm.rank() == host.front())));
+  const bool takes_turns = std::ssize(host) * threads_of_operation(spec) > online_cores();
+  std::vector<double> all_s;
+  for (const Span& own : time_on(true)) {
+    const std::vector<double> begins = gathered(comm, own.begin_s), ends = gathered(comm, own.end_s);
+    if (comm.rank() != Rank(0)) continue;
+    std::vector<double> seconds;
+    Span together{.begin_s = begins[host.front().value]};
+    for (const Rank rank : host) {
+      seconds.push_back(ends[rank.value] - begins[rank.value]);
+      together.begin_s = std::min(together.begin_s, begins[rank.value]);
+      together.end_s = std::max(together.end_s, ends[rank.value]);
+    }
+    all_s.push_back(takes_turns ? together.seconds() : mean(seconds));
+  }
   // Rank 0 knows those of all.
-  const double slowdown = comm.rank() == Rank(0) ? std::max(1.0, mean(all_s) / one_s[alone.value]) : 1;
+  const double slowdown = comm.rank() == Rank(0) ? std::max(1.0, median(all_s) / one_s[host.front().value]) : 1;
   return std::stod(comm::all_gather(comm, fmt::format("{}", slowdown))[0]);
 }
 

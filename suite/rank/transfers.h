@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analytic/calibration/calibration.h"
@@ -45,10 +46,12 @@ inline comm::MessageLane pong_lane(const analytic::MessagePair& pair) {
 analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& device, const analytic::MessagePair& pair,
                                      const std::vector<std::int64_t>& sizes, const TransferEffort& effort);
 
-/// Seconds of an update by the case's optimizer of so many parameters (of 2^24 at most) while all ranks of the
-/// processor update at once, over those on one rank alone: medians behind a barrier each, out of the caches; of all at
-/// once their mean over ranks, as layers have theirs. At least 1. Collective.
-double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, Rank alone,
+/// Seconds of an update by the case's optimizer of so many parameters (of 2^24 at most) while all ranks of `host`
+/// update at once, over those on its first alone: medians behind a barrier each, out of the caches. Of all at once it
+/// is their mean over these ranks, as layers have theirs; where they have more threads than there are cores, from the
+/// first one's begin to the last one's end, since a rank that waits for a core has not begun. At least 1. Collective,
+/// over all hosts. Precondition: `host` is what one host has of the ranks, one or more.
+double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, std::span<const Rank> host,
                        std::int64_t parameters, const Repeats& repeats);
 
 /// Bytes per second from pinned memory to the GPU.

@@ -84,9 +84,10 @@ TEST(UpdateSlowdown, IsAtLeastOneForEveryOptimizer) {
   for (const std::string optimizer : {"sgd", "sgd/momentum:0", "adam", "lars", "sgd/precision:fp64"}) {
     const Case spec = parse_case("mlp/cifar10-synthetic/data-parallel/np:2/batch:8/optimizer:" + optimizer);
     static exec::MemoryAccount accounts[2];
+    const Rank host[] = {Rank(1), Rank(0)};
     comm::run_thread_ranks(2, [&](comm::Communicator& comm) {
       const auto device = exec::cpu_device(accounts[comm.rank().value]);
-      EXPECT_GE(update_slowdown(comm, *device, spec, Rank(1), 5000, {.rounds = 3, .warmup = 1}), 1) << optimizer;
+      EXPECT_GE(update_slowdown(comm, *device, spec, host, 5000, {.rounds = 3, .warmup = 1}), 1) << optimizer;
     });
   }
 }

@@ -26,30 +26,25 @@ namespace {
 /// that has just had the core gets less of it, as the scheduler shares; in a step one wakes up after a pass or more.
 constexpr auto rest = std::chrono::milliseconds(6);
 
-struct Span {
-  double begin_s = 0, end_s = 0;
-  double seconds() const { return end_s - begin_s; }
-};
-
 /// The rank's own of each round that counts. `prepare` runs before each transfer, untimed. Collective.
 template <class Prepare, class Transfer>
-std::vector<Span> time_rounds(comm::Communicator& comm, const Repeats& repeats, Prepare&& prepare,
-                              Transfer&& transfer) {
-  std::vector<Span> spans;
+std::vector<Interval> time_rounds(comm::Communicator& comm, const Repeats& repeats, Prepare&& prepare,
+                                  Transfer&& transfer) {
+  std::vector<Interval> intervals;
   for (int i = 0; i < repeats.warmup + repeats.rounds; ++i) {
     prepare();
     comm.wait(comm.barrier());
-    Span span{.begin_s = now_s()};
+    Interval interval{.begin_s = now_s()};
     transfer();
-    span.end_s = now_s();
-    if (i >= repeats.warmup) spans.push_back(span);
+    interval.end_s = now_s();
+    if (i >= repeats.warmup) intervals.push_back(interval);
   }
-  return spans;
+  return intervals;
 }
 
-double median_s(const std::vector<Span>& spans) {
+double median_s(const std::vector<Interval>& intervals) {
   std::vector<double> seconds;
-  for (const Span& span : spans) seconds.push_back(span.seconds());
+  for (const Interval& interval : intervals) seconds.push_back(interval.seconds());
   return median(seconds);
 }
 
@@ -158,17 +153,12 @@ double update_slowdown(comm::Communicator& comm, exec::Device& device, const Cas
   const std::vector<double> one_s = gathered(comm, median_s(time_on(comm.rank() == host.front())));
   const bool takes_turns = std::ssize(host) * threads_of_operation(spec) > online_cores();
   std::vector<double> all_s;
-  for (const Span& own : time_on(true)) {
+  for (const Interval& own : time_on(true)) {
     const std::vector<double> begins = gathered(comm, own.begin_s), ends = gathered(comm, own.end_s);
     if (comm.rank() != Rank(0)) continue;
-    std::vector<double> seconds;
-    Span together{.begin_s = begins[host.front().value]};
-    for (const Rank rank : host) {
-      seconds.push_back(ends[rank.value] - begins[rank.value]);
-      together.begin_s = std::min(together.begin_s, begins[rank.value]);
-      together.end_s = std::max(together.end_s, ends[rank.value]);
-    }
-    all_s.push_back(takes_turns ? together.seconds() : mean(seconds));
+    std::vector<Interval> intervals;
+    for (const Rank rank : host) intervals.push_back({begins[rank.value], ends[rank.value]});
+    all_s.push_back(at_once_s(intervals, takes_turns));
   }
   // Rank 0 knows those of all.
   const double slowdown = comm.rank() == Rank(0) ? std::max(1.0, median(all_s) / one_s[host.front().value]) : 1;

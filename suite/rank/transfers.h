@@ -47,10 +47,8 @@ analytic::Curve point_to_point_curve(comm::Communicator& comm, exec::Device& dev
                                      const std::vector<std::int64_t>& sizes, const TransferEffort& effort);
 
 /// Seconds of an update by the case's optimizer of so many parameters (of 2^24 at most) while all ranks of `host`
-/// update at once, over those on its first alone: medians behind a barrier each, out of the caches. Of all at once it
-/// is their mean over these ranks, as layers have theirs; where they have more threads than there are cores, from the
-/// first one's begin to the last one's end, since a rank that waits for a core has not begun. At least 1. Collective,
-/// over all hosts. Precondition: `host` is what one host has of the ranks, one or more.
+/// update at once (at_once_s()), over those on its first alone: medians behind a barrier each, out of the caches. At
+/// least 1. Collective, over all hosts. Precondition: `host` is what one host has of the ranks, one or more.
 double update_slowdown(comm::Communicator& comm, exec::Device& device, const Case& spec, std::span<const Rank> host,
                        std::int64_t parameters, const Repeats& repeats);
 

@@ -12,6 +12,7 @@
 #include "parallelism/exec/device_cpu.h"
 #include "parallelism/plan/strategies/placement.h"
 #include "suite/rank/layer_chain.h"
+#include "suite/rank/over_ranks.h"
 #include "suite/rank/transfers.h"
 #include "tests/suite/rank/small_launch.h"
 
@@ -78,6 +79,12 @@ TEST(TimeChains, MeasureWhatPassesHoldThatAddWhereThePlansDo) {
       << "one on each host";
   EXPECT_FALSE(knows_adding("gpipe/np:2/batch:8/micro:2", {}, false));
   EXPECT_FALSE(knows_adding("sequential/np:1/batch:8", {}, true)) << "nothing adds";
+}
+
+TEST(AtOnce, CountsFromTheFirstBeginToTheLastEndWhereRanksTakeTurnsOnCores) {
+  const Interval two_by_two[] = {{3, 13}, {4, 14}, {13, 23}, {14, 26}};
+  EXPECT_DOUBLE_EQ(at_once_s(two_by_two, /*takes_turns=*/true), 23);
+  EXPECT_DOUBLE_EQ(at_once_s(two_by_two, /*takes_turns=*/false), 10.5);
 }
 
 TEST(UpdateSlowdown, IsAtLeastOneForEveryOptimizer) {

@@ -22,10 +22,10 @@ namespace parabench::comm {
 /// One rank's end, on its own duplicate of MPI_COMM_WORLD and a communicator for each group that it is in. Sums and
 /// gathers go by the algorithms of parallelism/comm/algorithms, or by the library's own, broadcasts by the latter. MPI
 /// tells nobody when a request completes, so unless the bell rings sleep() returns pause_after() the time for which the
-/// youngest operation has been on its way, which a message that is awaited is anew once its header has come, after 1 ms
-/// at most (0.5 % of the wait where that is more, and 10 ms); after 0.1 s where nothing is. A mutex keeps MPI
-/// serialized, so that any thread may abort(), which sends the cause to every rank. Processes on the same node are
-/// looked at once a second; a lost node is the launcher's to notice.
+/// youngest operation has been on its way, which a message that is awaited is anew once its header has come: 1 ms at
+/// most or, where that is more, 0.5 % of that time, and never more than 10 ms; where nothing is on its way, after
+/// 0.1 s. A mutex keeps MPI serialized, so that any thread may abort(), which sends the cause to every rank. Processes
+/// on the same node are looked at once a second; a lost node is the launcher's to notice.
 class PrivateCommunicator final : public Communicator {
  public:
   /// Collective over MPI_COMM_WORLD. `note`: why memory is not shared. `reduce` is not window.
